@@ -63,6 +63,9 @@ def set_runner(uintptr_t address) -> None:
     runner = <Runner>address
 
 
+# ------------------------------------------------------------------ loops that tests watch
+
+# Only a module that is compiled can run a loop, so these stand here and not with the tests.
 cdef struct Trace:
     int32_t* visits
     int32_t* thread
@@ -90,7 +93,10 @@ cdef void trace_inside(void* context, Py_ssize_t begin, Py_ssize_t end, int thre
 
 
 def traced(Py_ssize_t n, Py_ssize_t block, int n_threads, bint in_shares):
-    """Run an empty loop; how often each iteration was run, and the last thread that did."""
+    """Run an empty loop.
+
+    Returns (2, n): how often each iteration was run, and the last thread that did.
+    """
     trace = np.zeros((2, n + 1), dtype=np.int32)
     cdef int32_t[:, ::1] out = trace
     cdef Trace context = Trace(&out[0, 0], &out[1, 0])
@@ -103,7 +109,7 @@ def traced(Py_ssize_t n, Py_ssize_t block, int n_threads, bint in_shares):
 
 
 def traced_inside(Py_ssize_t n, int n_threads):
-    """The same of loops within a loop, (n, 2, n)."""
+    """Run an empty loop in each iteration of a loop; returns what `traced` does of each."""
     trace = np.zeros((n, 2, n), dtype=np.int32)
     cdef int32_t[:, :, ::1] out = trace
     cdef Nest context = Nest(&out[0, 0, 0], n, n_threads)

@@ -116,6 +116,7 @@ cdef void load_tile(
 cdef Tally read_values(
     const double* values, const double* weight, int64_t n, SortScratch* scratch_out,
 ) noexcept nogil:
+    """Prepare the values of a dense column to be sorted, and count zeros and NaN."""
     cdef Tally tally = Tally(n, 0, 0, 0, 0.0)
     cdef int64_t i
     for i in range(n):
@@ -129,7 +130,9 @@ cdef Tally read_sparse(
     const InputColumns* inputs, Py_ssize_t column, const int32_t* position,
     const double* weight, int64_t n, SortScratch* scratch_out,
 ) noexcept nogil:
-    """The same of a sparse column; ``position``: of each row in the sample, -1 if outside.
+    """Prepare the values of a sparse column to be sorted, and count zeros and NaN.
+
+    ``position``: of each row in the sample, -1 if outside.
 
     Without positions and weights no row numbers are read.
     """
@@ -417,7 +420,7 @@ cdef void find_column_bounds(
 ) noexcept nogil:
     """Find the boundaries of one column: sort its sampled values, and merge equal ones.
 
-    What the arguments mean says `find_bounds`.
+    For the arguments, read `find_bounds`.
     """
     cdef bint weighted = weight != NULL
     cdef Tally tally
@@ -566,6 +569,7 @@ def find_bounds(
 
 
 cdef inline Forced forced_of(const BoundsLoop* loop, Py_ssize_t column) noexcept nogil:
+    """The bounds that the user passes for a column."""
     cdef int64_t start = loop.forced_start[column]
     return Forced(
         loop.forced_bound + start, loop.forced_rank + start,
@@ -573,6 +577,7 @@ cdef inline Forced forced_of(const BoundsLoop* loop, Py_ssize_t column) noexcept
 
 
 cdef SortScratch split_scratch(uint64_t* room, int64_t n) noexcept nogil:
+    """Divide a thread's memory among the arrays for n values."""
     cdef SortScratch scratch
     scratch.key = room
     scratch.key_swap = room + n

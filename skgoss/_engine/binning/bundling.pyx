@@ -3,8 +3,9 @@
 
 Algorithms 3 and 4 of Ke et al., "LightGBM: A Highly Efficient Gradient Boosting Decision
 Tree" (NeurIPS 2017). Columns come as sparse: ``rows[start[j]:start[j + 1]]`` are, ascending,
-the rows where column j is not at its default. As all rows are listed conflicts are counted
-exactly. A conflict is an entry on a row that an earlier column of the bundle holds.
+the rows where column j is not at its default: the column's entries. As all rows are listed
+conflicts are counted exactly. A conflict is an entry on a row that an earlier column of the
+bundle has.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
@@ -42,9 +43,9 @@ cdef struct SparseColumns:
     int64_t least_codes
 
 cdef struct Slots:
-    uint64_t* taken           # by row: the slots whose bundles hold it
+    uint64_t* taken           # by row: a bit for each slot whose bundle has an entry there
     uint64_t open             # the slots that may have room for another column
-    int64_t mass[SLOTS]       # rows that are held
+    int64_t n_rows[SLOTS]     # with an entry in the bundle
     int64_t conflicts[SLOTS]
     int64_t codes[SLOTS]
 
@@ -52,14 +53,14 @@ cdef struct Slots:
 cdef bint may_fit(
     const SparseColumns* sparse, const Slots* slots, int slot, int64_t n_rows, int64_t n_codes,
 ) noexcept nogil:
-    """Whether a column with `n_rows` nonzero rows may join a bundle: a necessary condition.
+    """Whether a column with `n_rows` entries may join a bundle: a necessary condition.
 
-    Its codes fit, and the conflicts that cannot be avoided, as rows are too few for both, are
-    within the budget.
+    There are codes enough. And if column and bundle have more entries than there are rows, so
+    many must be conflicts, which stay within the limit.
     """
     return (
         slots.codes[slot] + n_codes <= sparse.max_codes
-        and slots.mass[slot] + n_rows - sparse.n_rows
+        and slots.n_rows[slot] + n_rows - sparse.n_rows
         <= sparse.max_conflicts - slots.conflicts[slot]
     )
 
@@ -110,13 +111,14 @@ cdef int find_slot(
 
 
 cdef void open_slot(Slots* slots, int slot, int64_t* conflicts_out) noexcept nogil:
+    """Begin an empty bundle; code 0 is that of no column."""
     slots.open |= <uint64_t>1 << slot
-    slots.mass[slot] = 0
+    slots.n_rows[slot] = 0
     slots.codes[slot] = 1
     conflicts_out[slot] = 0
 
 
-cdef void place(
+cdef void add_column(
     const SparseColumns* sparse, Slots* slots, Py_ssize_t column, int slot, int64_t conflicts,
 ) noexcept nogil:
     """Add the column to the slot's bundle, which has so many conflicts then."""
@@ -125,7 +127,7 @@ cdef void place(
     cdef int64_t i
     for i in range(sparse.start[column], sparse.start[column + 1]):
         word = &slots.taken[sparse.rows[i]]
-        slots.mass[slot] += (word[0] & bit) == 0
+        slots.n_rows[slot] += (word[0] & bit) == 0
         word[0] |= bit
     slots.conflicts[slot] = conflicts
     add_codes(sparse, slots, column, slot)
@@ -145,7 +147,7 @@ cdef bint claim(
 ) noexcept nogil:
     """Add the column to the slot's bundle if it fits without a conflict.
 
-    Its rows are read once, and not twice as by `find_slot` and `place`.
+    Its rows are read once, where `find_slot` and `add_column` read them twice.
     """
     cdef uint64_t bit = <uint64_t>1 << slot
     cdef int64_t begin = sparse.start[column]
@@ -166,7 +168,7 @@ cdef bint claim(
             i -= 1
             slots.taken[sparse.rows[i]] ^= bit
         return False
-    slots.mass[slot] += end - begin
+    slots.n_rows[slot] += end - begin
     add_codes(sparse, slots, column, slot)
     return True
 
@@ -196,7 +198,7 @@ cdef Py_ssize_t fill_slots(
             columns_inout[n_left] = column
             n_left += 1
         else:
-            place(sparse, slots, column, slot, conflicts[slot])
+            add_column(sparse, slots, column, slot, conflicts[slot])
             bundle_out[column] = first_bundle + slot
     n_opened_out[0] = n_opened
     return n_left
@@ -206,7 +208,10 @@ cdef void first_fit_passes(
     const SparseColumns* sparse, Slots* slots, int64_t* columns, int64_t max_passes,
     int32_t* bundle_out, Watch* watch,
 ) noexcept nogil:
-    """Sixty-four bundles a pass: the columns that are left see what one long search would."""
+    """First fit, 64 bundles a pass: columns that fit none of them go on to the next pass.
+
+    That is the result of a search through all bundles at once.
+    """
     cdef Py_ssize_t n = sparse.n_columns
     cdef int32_t n_bundles = 0
     cdef int n_opened
@@ -219,8 +224,9 @@ cdef void first_fit_passes(
 cdef void recent_fit_pass(
     const SparseColumns* sparse, Slots* slots, int64_t* previous, int32_t* bundle_out, Watch* watch,
 ) noexcept nogil:
-    """The slots are a ring: bundle b is in slot -b % 64, from where bundle b + 64 drives it.
+    """Put columns into the newest of 64 bundles that they fit, or into a new one.
 
+    The slots are a ring: bundle b is in slot -b % 64, until bundle b + 64 takes that.
     `previous`, by column: the column that its bundle got before; -1: none.
     """
     cdef int64_t conflicts[SLOTS]
@@ -229,15 +235,15 @@ cdef void recent_fit_pass(
     cdef int64_t old, i
     cdef int32_t n_bundles = 0
     cdef int newest = 0
-    cdef bint is_placed
+    cdef bint is_added
     cdef int slot
     slots.open = 0
     memset(slots.taken, 0, sparse.n_rows * sizeof(uint64_t))
     for column in range(sparse.n_columns):
         if column % WATCH_EVERY == 0 and is_stopped(watch):
             break
-        is_placed = claim(sparse, slots, column, newest)
-        slot = newest if is_placed else find_slot(
+        is_added = claim(sparse, slots, column, newest)
+        slot = newest if is_added else find_slot(
             sparse, slots, column, newest, conflicts)
         if slot < 0:
             slot = newest = (SLOTS - n_bundles % SLOTS) % SLOTS
@@ -249,8 +255,8 @@ cdef void recent_fit_pass(
             newest_column[slot] = -1
             open_slot(slots, slot, conflicts)
             n_bundles += 1
-        if not is_placed:
-            place(sparse, slots, column, slot, conflicts[slot])
+        if not is_added:
+            add_column(sparse, slots, column, slot, conflicts[slot])
         previous[column] = newest_column[slot]
         newest_column[slot] = column
         bundle_out[column] = n_bundles - 1 - (slot - newest + SLOTS) % SLOTS
@@ -330,9 +336,9 @@ def first_fit(
     It fits if the bundle's conflicts stay at most ``max_conflicts``, and its codes, one and
     those of its columns, at most ``max_codes``. Else it opens a bundle of its own.
 
-    - ``start``, ``rows``: the columns: see the top of this file.
-    - ``order``, (n_columns,): the columns in the order in which they are placed.
-    - ``n_codes``, (n_columns,).
+    - ``start``, ``rows``: where the entries of each column begin, and their rows.
+    - ``order``, (n_columns,): the columns in the order in which they look for a bundle.
+    - ``n_codes``, (n_columns,): of each column, without that of its default.
     - ``max_passes``: open at most 64 times as many bundles; -1: as many as are needed.
 
     Returns (n_columns,), int32: each column's bundle, 0, 1, ... as they are opened; -1: none, the
@@ -411,7 +417,7 @@ cdef void add_clique(const Graph* graph, const int32_t* columns, Py_ssize_t n) n
 
 
 cdef inline bint is_sampled(uint32_t row, int64_t stride) noexcept nogil:
-    """One row of each `stride`, drawn by a hash."""
+    """Whether a row is sampled: one of each `stride` is, drawn by a hash."""
     cdef int64_t stratum = row // stride
     return row - stratum * stride == <int64_t>(mix(stratum + 1) % <uint64_t>stride)
 
@@ -419,7 +425,7 @@ cdef inline bint is_sampled(uint32_t row, int64_t stride) noexcept nogil:
 cdef int64_t sample_stride(
     const SparseColumns* sparse, Py_ssize_t n_words, int64_t budget, int64_t* n_columns_out,
 ) noexcept nogil:
-    """How sparse a sample of rows is affordable; counts the columns of each row."""
+    """Of how many rows one is sampled within the budget; counts the columns of each row."""
     cdef int64_t work = 0
     cdef int64_t i
     for i in range(sparse.start[sparse.n_columns]):
@@ -430,10 +436,13 @@ cdef int64_t sample_stride(
 
 
 cdef void fill_graph(
-    const SparseColumns* sparse, const Graph* graph, int64_t stride, int64_t* place_inout,
-    int32_t* columns_out, Watch* watch,
+    const SparseColumns* sparse, const Graph* graph, int64_t stride,
+    int64_t* next_entry_inout, int32_t* columns_out, Watch* watch,
 ) noexcept nogil:
-    """List the columns of each sampled row, from its place on, and join them."""
+    """List the columns of each sampled row, and join them.
+
+    ``next_entry_inout``: where the list of each row begins, then where it ends.
+    """
     cdef Py_ssize_t j
     cdef int64_t i, row
     cdef int64_t begin = 0
@@ -443,24 +452,24 @@ cdef void fill_graph(
         for i in range(sparse.start[j], sparse.start[j + 1]):
             row = sparse.rows[i]
             if is_sampled(row, stride):
-                columns_out[place_inout[row]] = j
-                place_inout[row] += 1
+                columns_out[next_entry_inout[row]] = j
+                next_entry_inout[row] += 1
     for row in range(sparse.n_rows):
         if is_sampled(row, stride):
-            add_clique(graph, columns_out + begin, place_inout[row] - begin)
-            begin = place_inout[row]
+            add_clique(graph, columns_out + begin, next_entry_inout[row] - begin)
+            begin = next_entry_inout[row]
 
 
-cdef int64_t start_places(
-    Py_ssize_t n_rows, int64_t stride, int64_t* place_inout,
+cdef int64_t counts_to_starts(
+    Py_ssize_t n_rows, int64_t stride, int64_t* next_entry_inout,
 ) noexcept nogil:
     """Turn counts of the sampled rows into where each begins; returns their sum."""
     cdef int64_t total = 0
     cdef int64_t row, n
     for row in range(n_rows):
         if is_sampled(row, stride):
-            n = place_inout[row]
-            place_inout[row] = total
+            n = next_entry_inout[row]
+            next_entry_inout[row] = total
             total += n
     return total
 
@@ -485,10 +494,10 @@ def conflict_degrees(
     degrees = np.zeros(n, dtype=np.int64)
     cdef Py_ssize_t n_words = (n + 63) // 64
     cdef uint64_t[::1] edges = np.zeros((n + 1) * n_words + 1, dtype=np.uint64)
-    cdef int64_t[::1] places = np.zeros(n_rows + 1, dtype=np.int64)
-    cdef int64_t stride = sample_stride(&sparse, n_words, budget, &places[0])
+    cdef int64_t[::1] next_entry = np.zeros(n_rows + 1, dtype=np.int64)
+    cdef int64_t stride = sample_stride(&sparse, n_words, budget, &next_entry[0])
     cdef int32_t[::1] columns = np.empty(
-        start_places(n_rows, stride, &places[0]) + 1, dtype=np.int32)
+        counts_to_starts(n_rows, stride, &next_entry[0]) + 1, dtype=np.int32)
     cdef Graph graph
     cdef int64_t[::1] degrees_out = degrees
     cdef Py_ssize_t j, k
@@ -497,7 +506,7 @@ def conflict_degrees(
     graph.members = &edges[n * n_words]
     graph.n_words = n_words
     with nogil:
-        fill_graph(&sparse, &graph, stride, &places[0], &columns[0], &watch)
+        fill_graph(&sparse, &graph, stride, &next_entry[0], &columns[0], &watch)
         for j in range(n):
             edges[j * n_words + j // 64] &= ~(<uint64_t>1 << (j % 64))
             for k in range(n_words):
@@ -527,7 +536,8 @@ def find_bundles(
     The best of the packings by `recent_fit` and by first fit in descending order of degree in
     the conflict graph (where it can be had) and of the number of entries; the first of equals.
 
-    - ``start``, ``rows``, ``n_codes``: as for `first_fit`.
+    - ``start``, ``rows``: where the entries of each column begin, and their rows.
+    - ``n_codes``, (n_columns,): of each column, without that of its default.
     - ``max_conflict_rate``: a bundle may have ``int(max_conflict_rate * n_rows)`` conflicts.
     - ``max_codes``: of a bundle: one, and those of its columns. A column that has more is alone.
     - ``max_passes``: of `first_fit`; -1: as many as take some seconds at most. Columns that have no
@@ -563,6 +573,7 @@ cdef void write_codes(
     const uint32_t* rows, int64_t n, const uint16_t* stored, int32_t first_code,
     code_t* codes_out,
 ) noexcept nogil:
+    """Write the codes of one column of a bundle; ``stored``: its bins, NULL for all 0."""
     cdef int64_t i
     for i in range(n):
         codes_out[rows[i]] = <code_t>(first_code + stored_bin(stored, i))
@@ -592,6 +603,7 @@ cdef struct Merging:
 
 
 cdef void merge_bundle(Merging* call, Py_ssize_t b, code_t* codes_out) noexcept nogil:
+    """Write the codes of all rows in a bundle; of several columns the last one counts."""
     cdef const int64_t* start = call.sparse.start
     cdef const uint16_t* stored
     cdef Py_ssize_t k, j
@@ -626,7 +638,7 @@ def merge_bundles(
 
     A row's code is ``first_code`` plus its stored bin, of the last member that stores it, or 0.
 
-    - ``start``, ``rows``: the columns: see the top of this file.
+    - ``start``, ``rows``: where the entries of each column begin, and their rows.
     - ``bin_start``, (n_columns + 1,): where the stored bins of each column begin in ``bins``;
       without any, all are 0.
     - ``member_start``, (n_bundles + 1,): where each bundle's columns begin in ``members``.

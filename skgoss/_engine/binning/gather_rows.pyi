@@ -9,7 +9,7 @@ def gather_columns(
 ) -> None: ...
 def gather_sparse_columns(
     start: NDArray[np.int64], sparse_rows: NDArray[np.uint32],
-    bin_start: NDArray[np.int64], bins: NDArray[np.uint16], place: NDArray[np.int32],
+    bin_start: NDArray[np.int64], bins: NDArray[np.uint16], position: NDArray[np.int32],
     n_threads: int,
 ) -> tuple[
     NDArray[np.int64], NDArray[np.uint32], NDArray[np.int64], NDArray[np.uint16]

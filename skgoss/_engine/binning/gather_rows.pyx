@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""The bins of some rows, gathered from those of all rows, as for a fold or a subset.
+"""The bins of some rows, gathered from those of all rows, such as a fold or a subset.
 
 Rows are always ascending and distinct. They are not checked here.
 """
@@ -34,6 +34,7 @@ cdef struct Gathering:
 cdef void gather_items(
     const Gathering* call, const item_t* columns, Py_ssize_t first, Py_ssize_t end,
 ) noexcept nogil:
+    """Copy the rows from ``first`` to ``end`` of those taken, in all columns."""
     cdef const item_t* column
     cdef item_t* out
     cdef Py_ssize_t i, j
@@ -70,17 +71,18 @@ def gather_columns(
 
 
 cdef int64_t count_gathered(
-    const uint32_t* rows, int64_t length, const int32_t* place,
+    const uint32_t* rows, int64_t length, const int32_t* position,
 ) noexcept nogil:
+    """How many of a column's stored rows are gathered."""
     cdef int64_t n = 0
     cdef int64_t i
     for i in range(length):
-        n += place[rows[i]] >= 0
+        n += position[rows[i]] >= 0
     return n
 
 
 cdef void gather_sparse_column(
-    const uint32_t* rows, const uint16_t* bins, const int32_t* place, int64_t n,
+    const uint32_t* rows, const uint16_t* bins, const int32_t* position, int64_t n,
     uint32_t* rows_out, uint16_t* bins_out,
 ) noexcept nogil:
     """Write the ``n`` stored rows of a column that are gathered."""
@@ -88,10 +90,10 @@ cdef void gather_sparse_column(
     cdef int64_t at = 0
     # Each stored row is written, and the next one over it if it is not gathered.
     while at < n:
-        rows_out[at] = <uint32_t> place[rows[i]]
+        rows_out[at] = <uint32_t> position[rows[i]]
         if bins != NULL:
             bins_out[at] = bins[i]
-        at += place[rows[i]] >= 0
+        at += position[rows[i]] >= 0
         i += 1
 
 
@@ -100,7 +102,7 @@ cdef struct SparseGathering:
     const uint32_t* rows
     const int64_t* bin_start
     const uint16_t* bins
-    const int32_t* place
+    const int32_t* position
     int64_t* start_out        # of each column, and the end; first its length instead
     const int64_t* bin_start_out
     uint32_t* rows_out
@@ -115,7 +117,7 @@ cdef void count_some(void* context, Py_ssize_t first, Py_ssize_t end, int thread
     for j in range(first, end):
         if start[j] < start[j + 1] and not is_stopped(&call.watch):
             call.start_out[j + 1] = count_gathered(
-                call.rows + start[j], start[j + 1] - start[j], call.place)
+                call.rows + start[j], start[j + 1] - start[j], call.position)
 
 
 cdef void gather_some(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
@@ -130,22 +132,22 @@ cdef void gather_some(void* context, Py_ssize_t first, Py_ssize_t end, int threa
             if call.bin_start[j] < call.bin_start[j + 1]:
                 bins = call.bins + call.bin_start[j]
             gather_sparse_column(
-                call.rows + start[j], bins, call.place, to[j + 1] - to[j],
+                call.rows + start[j], bins, call.position, to[j + 1] - to[j],
                 call.rows_out + to[j], call.bins_out + call.bin_start_out[j])
 
 
 def gather_sparse_columns(
     const int64_t[::1] start, const uint32_t[::1] sparse_rows, const int64_t[::1] bin_start,
-    const uint16_t[::1] bins, const int32_t[::1] place, int n_threads,
+    const uint16_t[::1] bins, const int32_t[::1] position, int n_threads,
 ):
     """Keep the stored rows of sparse columns that are gathered, and number them anew.
 
     - ``start``, (n_columns + 1,): where each column begins in ``sparse_rows``.
     - ``bin_start``, (n_columns + 1,): where the stored bins of each column begin in ``bins``;
       without any, all are 0.
-    - ``place``, (n_rows,): where each row is among the gathered ones; -1: it is not.
+    - ``position``, (n_rows,): where each row is among the gathered ones; -1: it is not.
 
-    Returns start, sparse_rows, bin_start, bins: as the arguments.
+    Returns ``start``, ``sparse_rows``, ``bin_start`` and ``bins`` of the gathered rows.
     """
     cdef Py_ssize_t n_columns = start.shape[0] - 1
     cdef SparseGathering call
@@ -153,7 +155,7 @@ def gather_sparse_columns(
     cdef int64_t[::1] start_out = taken_start
     if sparse_rows.shape[0] == 0:
         return taken_start, np.empty(0, np.uint32), taken_start, np.empty(0, np.uint16)
-    call.start, call.rows, call.place = &start[0], &sparse_rows[0], &place[0]
+    call.start, call.rows, call.position = &start[0], &sparse_rows[0], &position[0]
     call.bin_start = &bin_start[0]
     call.bins = &bins[0] if bins.shape[0] > 0 else NULL
     call.start_out = &start_out[0]

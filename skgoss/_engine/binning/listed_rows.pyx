@@ -31,6 +31,7 @@ cdef struct ZeroBin:
 
 
 cdef ZeroBin zero_bin_of(const Plan* plan, Py_ssize_t column) noexcept nogil:
+    """The bin of zero of a column: its number, and the values in it."""
     cdef const double* bound = plan.bounds + plan.bounds_start[column]
     cdef ZeroBin zero
     zero.column = column
@@ -165,7 +166,8 @@ def count_others(
 ) -> None:
     """Count the rows of every column that are not zero.
 
-    Counts that reach the limit need not be exact. ``rows`` and ``position``: see `find_bounds`.
+    Counts that reach the limit need not be exact. ``rows``, ``position``: the rows to
+    read, and where each row is among them: those of `find_bounds`.
     """
     cdef CountLoop loop
     if count_out.shape[0] == 0:
@@ -181,6 +183,7 @@ def count_others(
 
 
 cdef bint do_ascend(const uint32_t* rows, int64_t n) noexcept nogil:
+    """Whether numbers of rows ascend, each once."""
     cdef bint disorder = False
     cdef int64_t i
     for i in range(1, n):

@@ -40,6 +40,7 @@ cdef struct Packing:
 cdef void pack_numbers(
     const Packing* call, const code_t* columns, Py_ssize_t first, Py_ssize_t n,
 ) noexcept nogil:
+    """Add the digits of all columns to the numbers of n rows."""
     cdef code_t* out = <code_t*>call.rows + first * call.stride
     cdef const code_t* column
     cdef Py_ssize_t stride = call.stride, i, j

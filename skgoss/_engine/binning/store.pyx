@@ -87,10 +87,10 @@ cdef class BinStore:
     def take(self, const int64_t[::1] rows, int n_threads, empty):
         """The store of some rows, ascending and distinct; ``empty`` makes its large arrays."""
         *features, bytes, shorts, sparse_start, sparse_rows, bin_start, sparse_bins = self.arrays
-        place = np.empty(0, dtype=np.int32)
+        position = np.empty(0, dtype=np.int32)
         if self.has_sparse:
-            place = np.full(self.n_rows, -1, dtype=np.int32)
-            place[rows] = np.arange(rows.shape[0], dtype=np.int32)
+            position = np.full(self.n_rows, -1, dtype=np.int32)
+            position[rows] = np.arange(rows.shape[0], dtype=np.int32)
         dense = []
         for columns in (bytes, shorts):
             taken = empty((len(columns), len(rows)), columns.dtype)
@@ -99,7 +99,7 @@ cdef class BinStore:
         return BinStore(
             *features, *dense,
             *gather_sparse_columns(
-                sparse_start, sparse_rows, bin_start, sparse_bins, place, n_threads))
+                sparse_start, sparse_rows, bin_start, sparse_bins, position, n_threads))
 
     def bins(self, int feature):
         """Every row's bin of a feature: ndarray of shape (n_rows,), uint16."""

@@ -73,6 +73,7 @@ cdef bint _is_extension(const char* metadata) noexcept nogil:
 
 
 cdef uint8_t _kind(const Schema* column) noexcept nogil:
+    """The kind of a column's numbers; OTHER if it has no plain numbers."""
     cdef const char* format = column.format
     cdef const char* known = NULL
     if format[0] != 0 and format[1] == 0 and column.dictionary == NULL:
@@ -156,6 +157,7 @@ cdef class Export:
                 return False
 
     cdef int _append(self, Array array) except -1:
+        """Take an array over, unless it is empty."""
         cdef void* arrays
         if array.length == 0:
             array.release(&array)
@@ -195,6 +197,7 @@ cdef class Export:
                 address_out[j] = <uint64_t> array.buffers[1] + array.offset * stride_out[j]
 
     cdef bint _is_aligned(self, Py_ssize_t column, uint8_t kind) noexcept:
+        """Whether the numbers of a column lie at multiples of their size."""
         for i in range(self._n_arrays):
             if <uint64_t> self._arrays[i].children[column].buffers[1] % SIZES[kind] != 0:
                 return False

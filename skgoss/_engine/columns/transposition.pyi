@@ -10,6 +10,6 @@ def count_columns(
 def move_columns(
     start: NDArray[Any], columns: NDArray[Any], values: NDArray[Any],
     chunk_start: NDArray[np.int64], first_column: int, read_inout: NDArray[np.int32],
-    place_inout: NDArray[np.int64], place_stop: NDArray[np.int64],
+    next_entry_inout: NDArray[np.int64], entry_stop: NDArray[np.int64],
     rows_out: NDArray[np.int32], values_out: NDArray[Any],
 ) -> None: ...

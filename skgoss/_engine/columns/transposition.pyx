@@ -5,7 +5,7 @@ The rows of the matrix are cut into chunks, one for each thread; as rows
 ascend within a chunk, and from chunk to chunk, they ascend within each column.
 
 The columns of entries are in memory of the user, which may change while it is read. So each is
-compared with the number of columns, and each place with the number of entries that were counted.
+compared with the number of columns, and each position with the number of entries that were counted.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
@@ -106,7 +106,7 @@ def count_columns(
 cdef void move_rows(
     const index_t* start, const index_t* columns, const bits_t* values, int64_t first,
     int64_t stop, int64_t first_column, int64_t n_columns, int32_t* read_inout,
-    int64_t* place_inout, const int64_t* place_stop, int32_t* rows_out, bits_t* values_out,
+    int64_t* next_entry_inout, const int64_t* entry_stop, int32_t* rows_out, bits_t* values_out,
     Watch* watch,
 ) noexcept nogil:
     """Write the entries that rows have in some columns, column by column.
@@ -125,12 +125,12 @@ cdef void move_rows(
             i += 1
             if column < 0:
                 continue
-            at = place_inout[column]
-            if at < place_stop[column]:
+            at = next_entry_inout[column]
+            if at < entry_stop[column]:
                 rows_out[at] = <int32_t> row
                 if values != NULL:
                     values_out[at] = values[i - 1]
-                place_inout[column] = at + 1
+                next_entry_inout[column] = at + 1
         read_inout[row] = <int32_t> (i - start[row])
 
 
@@ -144,8 +144,8 @@ cdef struct Moving:
     int64_t first_column
     int64_t n_columns
     int32_t* read
-    int64_t* place            # of each chunk, by column
-    const int64_t* place_stop
+    int64_t* next_entry       # of each chunk, by column
+    const int64_t* entry_stop
     int32_t* rows
     void* values_out
     Watch watch
@@ -157,7 +157,7 @@ cdef void move_values(
     move_rows(
         start, <const index_t*> call.columns, values, call.chunk_start[k],
         call.chunk_start[k + 1], call.first_column, call.n_columns, call.read,
-        call.place + k * call.n_columns, call.place_stop + k * call.n_columns, call.rows,
+        call.next_entry + k * call.n_columns, call.entry_stop + k * call.n_columns, call.rows,
         <bits_t*> call.values_out, &call.watch)
 
 
@@ -183,26 +183,26 @@ cdef void move_chunk(void* context, Py_ssize_t k, Py_ssize_t end, int thread) no
 def move_columns(
     const index_t[::1] start, const index_t[::1] columns, const bits_t[::1] values,
     const int64_t[::1] chunk_start, int64_t first_column, int32_t[::1] read_inout,
-    int64_t[:, ::1] place_inout, const int64_t[:, ::1] place_stop, int32_t[::1] rows_out,
+    int64_t[:, ::1] next_entry_inout, const int64_t[:, ::1] entry_stop, int32_t[::1] rows_out,
     bits_t[::1] values_out,
 ) -> None:
     """Write the entries of the next columns, one column after the other.
 
-    - ``start``, ``columns``, ``values``, ``chunk_start``: as for ``count_columns``; the columns of
-      a row ascend.
+    - ``start``, ``columns``, ``values``: the arrays of the CSR matrix; the columns of a row ascend.
+    - ``chunk_start``, (n_chunks + 1,): where the rows of each chunk begin.
     - ``first_column``: the first one of the next columns.
     - ``read_inout``, (n_rows,): how many of each row's entries belong to columns before these; then
       those of these, too.
-    - ``place_inout``, (n_chunks, n): where the entries of each of the n next columns go, by chunk;
-      then where they end.
-    - ``place_stop``, (n_chunks, n): where they must end; further entries are not written.
+    - ``next_entry_inout``, (n_chunks, n): where the entries of each of the n next columns go, by
+      chunk; then where they end.
+    - ``entry_stop``, (n_chunks, n): where they must end; further entries are not written.
     - ``values_out``: empty if only rows are wanted; so is ``values`` then.
     """
-    cdef Py_ssize_t n_chunks = place_inout.shape[0]
+    cdef Py_ssize_t n_chunks = next_entry_inout.shape[0]
     cdef Moving call = Moving(
         index_t is int64_t, sizeof(bits_t), &start[0], &columns[0], NULL, &chunk_start[0],
-        first_column, place_inout.shape[1], &read_inout[0], &place_inout[0, 0],
-        &place_stop[0, 0], &rows_out[0], NULL, start_watch())
+        first_column, next_entry_inout.shape[1], &read_inout[0],
+        &next_entry_inout[0, 0], &entry_stop[0, 0], &rows_out[0], NULL, start_watch())
     if values.shape[0] > 0:
         call.values, call.values_out = &values[0], &values_out[0]
     with nogil:

@@ -21,11 +21,11 @@ cdef struct Groups:
     const double* weight      # the sum up to each score of its group
 
 
-# The places in a group that the quantile may still have.
+# The positions in a group that the quantile may still have.
 cdef struct Span:
     int64_t first
     int64_t stop
-    int64_t reached           # the first place above the value that is tried
+    int64_t reached           # the first position above the value that is tried
 
 
 # A row: what the scores of each group are scaled by and added to.
@@ -43,7 +43,7 @@ cdef inline double value(
 cdef inline double reach(
     const Groups* groups, ScoredRow row, double tried, Span* spans_inout,
 ) noexcept nogil:
-    """Find the first place above a value in each group; return the weight below it."""
+    """Find the first position above a value in each group; return the weight below it."""
     cdef double weight = 0.0
     cdef int64_t group, first, stop, middle
     for group in range(groups.n):
@@ -61,7 +61,7 @@ cdef inline double reach(
 
 
 cdef inline int64_t widest(const Groups* groups, const Span* spans) noexcept nogil:
-    """The group with the most places left; -1 if none has one."""
+    """The group with the most positions left; -1 if none has one."""
     cdef int64_t group, found = -1, most = 0
     for group in range(groups.n):
         if spans[group].stop - spans[group].first > most:
@@ -76,7 +76,7 @@ cdef double quantile(
 ) noexcept nogil:
     """The smallest value up to which there is the weight ``needed``.
 
-    The middle value of the group with the most places left is tried, again and again.
+    The middle value of the group with the most positions left is tried, again and again.
     """
     cdef ScoredRow row = ScoredRow(center, scale)
     cdef double tried, found = INFINITY

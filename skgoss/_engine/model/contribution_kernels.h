@@ -60,7 +60,7 @@ typedef struct {
 /* Another feature on the path of a step. */
 typedef struct {
     int32_t node;
-    int32_t above;        /* of the last node with the feature, as in shap_step */
+    int32_t above;        /* the last node with the feature, above this one */
     int64_t pair;         /* of the sums */
 } shap_pair;
 
@@ -79,7 +79,7 @@ typedef struct {
     double share;         /* z of the leaf */
     int32_t column;       /* of the values */
     int32_t slot;
-    int32_t above;        /* of the last node with the feature, as in shap_step */
+    int32_t above;        /* the last node with the feature, above this one */
     int32_t n_pairs;
     int64_t first_pair;
 } shap_term;

@@ -137,6 +137,7 @@ cdef void legendre(int64_t n, double x, double* value_out, double* slope_out) no
 cdef void set_point(
     const QuadratureRule* rule, int64_t point, double known, double unknown, double weight
 ) noexcept nogil:
+    """Set a point of a rule: the factors of features that are known or not, and its weight."""
     cdef int64_t at = point // rule.n * SHAP_POINTS + point % rule.n
     rule.known[at] = known
     rule.unknown[at] = unknown
@@ -515,13 +516,14 @@ cdef size_t carve(const Call* call, char* memory, RowScratch* scratch_out) noexc
 cdef void explain_tree(
     const Call* call, int64_t tree, int64_t n_blocks, const RowScratch* scratch, Watch* watch
 ) noexcept nogil:
-    cdef const TreeSteps* its = &call.trees[tree]
-    cdef const QuadratureRule* rule = &call.rules[its.rule]
+    """Add the contributions of a tree to the sums of a tile's rows, block by block."""
+    cdef const TreeSteps* tree_steps = &call.trees[tree]
+    cdef const QuadratureRule* rule = &call.rules[tree_steps.rule]
     cdef int64_t size = (call.n_slots + call.n_pairs) * SHAP_ROWS
     cdef int64_t turn, block, at
     cdef Run run
-    run.steps = call.steps + its.first_step
-    run.n_steps = its.n_steps
+    run.steps = call.steps + tree_steps.first_step
+    run.n_steps = tree_steps.n_steps
     run.pairs = call.pairs
     run.lines = call.lines + call.leaf_start[tree] if call.lines != NULL else NULL
     run.terms = call.terms
@@ -532,13 +534,13 @@ cdef void explain_tree(
     run.G = scratch.G
     run.goes_near = scratch.goes_near
     run.hot = scratch.hot
-    for turn in range(rule.n_passes if its.n_steps else 0):
+    for turn in range(rule.n_passes if tree_steps.n_steps else 0):
         if is_stopped(watch):
             return
         at = turn * SHAP_POINTS
         shap_fill(
-            call.origins + its.first_node, its.n_nodes, rule.known + at, rule.unknown + at,
-            call.with_pairs, scratch.table)
+            call.origins + tree_steps.first_node, tree_steps.n_nodes, rule.known + at,
+            rule.unknown + at, call.with_pairs, scratch.table)
         run.known = rule.known + at
         run.unknown = rule.unknown + at
         run.weight = rule.weight + at
@@ -567,7 +569,7 @@ cdef void settle_pairs(const Call* call, double* sum) noexcept nogil:
         pair += SHAP_ROWS
 
 
-cdef void deliver(
+cdef void write_values(
     const Call* call, const double* sum, int64_t start, int64_t n
 ) noexcept nogil:
     """Write the values of a block's rows."""
@@ -585,6 +587,7 @@ cdef void deliver(
 
 
 cdef void explain_tile(const Call* call, int64_t start, char* memory, Watch* watch) noexcept nogil:
+    """Explain the rows of a tile, from ``start`` on, by all trees."""
     cdef RowScratch scratch
     cdef size_t size = (call.n_slots + call.n_pairs) * SHAP_ROWS
     cdef int64_t n_rows = min(call.n_rows - start, call.n_blocks * SHAP_ROWS)
@@ -608,7 +611,7 @@ cdef void explain_tile(const Call* call, int64_t start, char* memory, Watch* wat
             break
         sum = scratch.sum + block * size
         settle_pairs(call, sum)
-        deliver(
+        write_values(
             call, sum, start + block * SHAP_ROWS,
             min(<int64_t> SHAP_ROWS, n_rows - block * SHAP_ROWS))
 

@@ -108,9 +108,10 @@ cdef inline void walk_down(
             at_inout[k] = next_node(trees, at_inout[k], row, with_sets)
 
 
-cdef inline void deliver(
+cdef inline void use_leaf(
     const Trees* trees, const Sink* sink, int64_t tree, Py_ssize_t row, int32_t leaf,
 ) noexcept nogil:
+    """Add the value of the leaf that a row reaches in a tree to a score, or write its number."""
     if sink.scores != NULL:
         sink.scores[row * trees.n_scores + tree % trees.n_scores] += trees.leaf_value[
             trees.first_leaf[tree] + leaf]
@@ -133,7 +134,7 @@ cdef void send_row(
         else:
             walk_down(trees, values, at, True)
         for k in range(<int> min(<int64_t> WALK_WIDTH, sink.stop_tree - tree)):
-            deliver(trees, sink, tree + k, row, <int32_t> trees.nodes[at[k]].threshold)
+            use_leaf(trees, sink, tree + k, row, <int32_t> trees.nodes[at[k]].threshold)
         tree += WALK_WIDTH
 
 
@@ -189,7 +190,7 @@ cdef class FewRowsPredictor:
                 raise MemoryError
             self.number_columns(feature, decision, column)
             self.fill_sets(set_start)
-            self.plant_trees(left, right, threshold, column, column + n_nodes)
+            self.fill_nodes(left, right, threshold, column, column + n_nodes)
         finally:
             free(column)
         self.trees.nodes = self.nodes
@@ -233,6 +234,7 @@ cdef class FewRowsPredictor:
         return 0
 
     cdef int fill_sets(self, const int64_t[::1] start) except -1:
+        """Point to the words of each set of categories."""
         cdef int64_t n_sets = start.shape[0] - 1
         cdef int64_t i
         if n_sets == 0:
@@ -246,10 +248,11 @@ cdef class FewRowsPredictor:
                 self.sets[i].words = &self.set_words[start[i]]
         return 0
 
-    cdef void plant_trees(
+    cdef void fill_nodes(
         self, const int32_t[::1] left, const int32_t[::1] right, const double[::1] threshold,
         const int32_t* column, int32_t* index,
     ) noexcept:
+        """Lay out the nodes of all trees."""
         cdef int64_t node
         cdef Py_ssize_t t
         for t in range(self.leaf_start.shape[0] - 1):

@@ -30,6 +30,7 @@ ctypedef fused index_t:
 
 
 cdef void* more(Pile* pile, int64_t n, size_t size) except NULL:
+    """Room for n more items at the end of a pile, which grows if it must."""
     cdef int64_t room
     cdef void* items
     if pile.items == NULL or pile.n + n > pile.room:
@@ -138,6 +139,7 @@ cdef void flatten_tree(
 cdef inline void set_down(
     int32_t child, int32_t index, int32_t* index_out, WalkNode* nodes_out,
 ) noexcept:
+    """Write a child that is a leaf at its index, or note the index of an inner node."""
     if child < 0:
         nodes_out[index] = WalkNode(Test(0, 0, 0, 0), index, ~child)
     else:
@@ -282,6 +284,7 @@ cdef void write_leaves(
 cdef void find_exits(
     const Routes* routes, const Route* route, const uint8_t* const* columns, uint8_t* exits_out,
 ) noexcept nogil:
+    """The leaf, or the group of leaves, where each row leaves the top of a tree."""
     leftmost_exits(
         <const MaskOp*> routes.ops.items + route.first_op,
         <const Plane*> routes.planes.items + route.first_plane, route.n_planes, columns,
@@ -292,6 +295,7 @@ cdef void walk(
     const Routes* routes, const Route* route, const uint8_t* exits,
     const uint8_t* const* columns, int n, int32_t* leaf_out,
 ) noexcept nogil:
+    """The leaf of each row, from the node where it left the top of a tree."""
     walk_from_exits(
         <const WalkNode*> routes.nodes.items + route.first_node, exits, columns, n,
         leaf_out)
@@ -317,6 +321,7 @@ cdef inline MaskOp mask_op(const Test* test, int begin, int end, bint turned) no
 cdef inline void add_at(
     const double* values, const index_t* index, int n, int64_t step, double* score_inout,
 ) noexcept nogil:
+    """Add the indexed values to scores that lie ``step`` apart."""
     cdef int i
     if step == 1:
         for i in range(n):

@@ -13,7 +13,7 @@
 
 /* Rows of a block; its columns lie one after the other, so far apart. */
 #define LINEAR_ROWS 256
-/* Sums have so many parts, whatever the instruction set. */
+/* Sums have so many lanes, whatever the instruction set. */
 #define LINEAR_WIDTH 8
 
 /* The sum of n products, n a multiple of the lanes. */

@@ -47,12 +47,12 @@ cdef enum:
     # Rows whose columns are read one after the other: they stay in the nearest cache.
     ROWS_AT_ONCE = 32
 
-# A column whose variance is less than this part of its squares, counted from its center, or
+# A column whose variance is less than this share of its squares, counted from its center, or
 # keeps no more of it besides the columns before it, has no slope.
 cdef double TINY_VARIATION = 1e-10
 # A coefficient that is not larger is none.
 cdef double TINY_COEFFICIENT = 1e-35
-# How far a line leads beyond its values in the leaf's rows, as a part of their range.
+# How far a line leads beyond its values in the leaf's rows, as a share of their range.
 cdef double WIDENED = 0.5
 
 
@@ -85,7 +85,7 @@ cdef struct Total:
 cdef struct Rates:
     double penalty
     double rate
-    double self_concordance      # of the loss: see `shortened`
+    double self_concordance      # of the loss: limits the steps in `shortened`
 
 
 # The model of a leaf: a line, between two values.
@@ -121,6 +121,7 @@ cdef void load_columns(
     const Values* values, const int32_t* feature, int64_t p, const int64_t* rows, int64_t n,
     double* source_out,
 ) noexcept nogil:
+    """Copy the values of some rows in p columns into a block."""
     cdef uint64_t address
     cdef int64_t stride, first, i, j
     cdef double* x
@@ -137,6 +138,7 @@ cdef void load_gradients(
     const Gradients* gradients, const int64_t* rows, int64_t n, double* gradient_out,
     double* hessian_out,
 ) noexcept nogil:
+    """Copy the gradients and hessians of some rows, times their weights."""
     cdef int64_t i
     for i in range(n):
         gradient_out[i] = gradients.gradient[rows[i]]
@@ -324,9 +326,9 @@ cdef bint fit_leaf(
 
 
 cdef double shortened(const Rates* rates, double lower, double upper) noexcept nogil:
-    """The part of the steps between two values after which the loss has surely not risen.
+    """The fraction of the steps between two values after which the loss has surely not risen.
 
-    Let c be the self-concordance of the loss (see `leaf_step` in training/gains.h), d the Newton
+    Let c be the self-concordance of the loss (`leaf_step` in training/gains.h), d the Newton
     step of a row, and D the largest |d|. A part t of all steps changes the loss of the leaf by no
     more than the sum of h d^2 times (exp(c t D) - c t D - 1) / (c D)^2 - t. This falls up to
     t = log(1 + c D) / (c D). For one value it is the limit of a constant leaf.
@@ -391,7 +393,7 @@ cdef bint fit_line(
     return lower_out[0] <= upper_out[0]
 
 
-cdef void fit_or_stay(
+cdef void fit_or_keep_constant(
     const Values* values, const Leaf* leaf, const Gradients* gradients, const Rates* rates,
     const Line* line_out, double* memory, double* score,
 ) noexcept nogil:
@@ -484,7 +486,7 @@ def paths(
 
 
 cdef bint insert(int32_t value, int32_t* values_inout, int64_t n) noexcept nogil:
-    """Put a value in its place among ascending ones; False if it is there."""
+    """Insert a value among ascending ones; False if it is there."""
     cdef int64_t i, at = n
     while at > 0 and values_inout[at - 1] >= value:
         at -= 1
@@ -535,7 +537,7 @@ cdef void fit_number(void* context, Py_ssize_t at, Py_ssize_t end, int thread) n
         lines.constant + k, lines.coefficient + first, lines.mean + first, lines.lower + k,
         lines.upper + k, loop.leaf_value[k])
     if not is_stopped(&loop.watch):
-        fit_or_stay(
+        fit_or_keep_constant(
             &loop.values, &leaf, &loop.gradients, &loop.rates, &line,
             loop.memory + thread * loop.memory_size, loop.score)
 
@@ -660,6 +662,7 @@ cdef struct Scores:
 cdef inline double value_of(
     const Values* values, const Lines* lines, int64_t leaf, int64_t row,
 ) noexcept nogil:
+    """The value of one row in its leaf."""
     cdef double value = lines.constant[leaf]
     cdef int64_t j
     for j in range(lines.start[leaf], lines.start[leaf + 1]):
@@ -782,7 +785,7 @@ def add(
 ):
     """Add the linear leaves of trees to the scores of rows.
 
-    - ``address``, ``stride``: as for `fit`.
+    - ``address``, ``stride``, (n_features,): where the values of each column lie.
     - ``leaf``, (n, n_trees): the leaf of each row in each tree.
     - ``rows``, (n,): the numbers of the rows, each once; None: all, in order.
     - ``leaf_start``, (n_trees + 1,): where each tree's leaves begin among all leaves.

@@ -47,7 +47,7 @@ cdef int64_t MIN_WORK_FOR_TEAM = 50_000
 
 
 cdef inline bint is_missing(double value, const Slot* slot) noexcept nogil:
-    """Whether a value is missing; never where missing has no meaning, see `load_slot`."""
+    """Whether a value is missing; never where `load_slot` has given missing values a meaning."""
     return isnan(value) or (slot.missing == MISSING_ZERO and fabs(value) <= ZERO)
 
 
@@ -102,6 +102,7 @@ cdef void fill_values(
     const Tables* model, const InputColumns* inputs, Py_ssize_t start, Py_ssize_t n,
     Py_ssize_t row_step, Py_ssize_t column_step, double* slot_values, double* values_out,
 ) noexcept nogil:
+    """Read the values of n rows into columns of the trees; column 0 is -infinity."""
     cdef Py_ssize_t i, s
     for i in range(n):
         values_out[i * row_step] = -INFINITY
@@ -218,6 +219,7 @@ cdef void run_block(
     const Tables* model, const Routes* routes, const InputColumns* inputs, const RowBlock* block,
     const Sink* sink,
 ) noexcept nogil:
+    """Rank the values of a block's rows, unless they are kept, and send them through the trees."""
     cdef Py_ssize_t row
     if inputs != NULL:
         for row from block.start <= row < block.stop by LEAF_TILE:
@@ -293,7 +295,7 @@ cdef void flatten_tree(
 ) noexcept nogil:
     """Lay out a tree's nodes in an array: those of node i's children are side by side.
 
-    They stand at root + 2i + 1 and root + 2i + 2. For a leaf, see `TestNode`.
+    They stand at root + 2i + 1 and root + 2i + 2. A leaf points to itself.
     """
     cdef int32_t i, child, side, index
     if n_leaves == 1:
@@ -443,6 +445,7 @@ cdef class Predictor:
     cdef int run(
         self, const InputColumns* inputs, uint8_t* kept, Py_ssize_t n, int n_threads, Sink sink
     ) except -1:
+        """Send n rows through the trees, and their leaves to the sink."""
         cdef bint done
         cdef Watch watch = start_watch()
         if n * max(sink.stop_tree - sink.first_tree, 1) < MIN_WORK_FOR_TEAM:
@@ -462,6 +465,7 @@ cdef void fill_slots(
     const int32_t[:, ::1] column, const int32_t[:, ::1] bytes, const int64_t[::1] start,
     const int64_t[::1] set_of, const int64_t[::1] set_start,
 ) noexcept:
+    """Describe each slot: what of a feature the trees ask, and how its values are read."""
     cdef Py_ssize_t s
     self.tables.n_columns = 1
     for s in range(feature.shape[0]):
@@ -513,6 +517,7 @@ cdef int fill_trees(
     Predictor self, const int32_t[::1] left, const int32_t[::1] right,
     const double[::1] threshold, const int32_t[::1] column, const int64_t[::1] leaf_start,
 ) except -1:
+    """Lay out the nodes of all trees for rows that walk through them."""
     cdef int32_t[::1] index = np.empty(left.shape[0] + 1, dtype=np.int32)
     cdef int64_t node
     cdef Py_ssize_t t
@@ -531,6 +536,7 @@ cdef int fill_routes(
     const int32_t[::1] column, const uint8_t[::1] bits, const uint8_t[::1] limit,
     const int64_t[::1] leaf_start,
 ) except -1:
+    """Lay out all trees for rows whose values are ranked."""
     cdef Test* tests = <Test*> malloc((left.shape[0] + 1) * sizeof(Test))
     cdef int64_t node
     cdef Py_ssize_t i, t

@@ -10,7 +10,7 @@ cdef bint is_white(char c) noexcept nogil:
 
 
 cdef const char* sought(const char* at, const char* end, char c) noexcept nogil:
-    """The first place of a character; the end if there is none."""
+    """The first position of a character; the end if there is none."""
     cdef const char* found = <const char*>memchr(at, c, end - at)
     return end if found == NULL else found
 

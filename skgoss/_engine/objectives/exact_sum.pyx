@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""Exact sums of doubles, which do not depend on the order of the terms: see ``exact_sum.h``."""
+"""Exact sums of doubles, which do not depend on the order of the terms."""
 
 from libc.math cimport INFINITY, NAN, fma, isfinite
 from libc.stdint cimport int64_t

@@ -20,12 +20,12 @@ cdef enum:
 
 
 cdef dict numbers_of(const char* const* names):
-    """The names of a table, which ends with NULL, and their places."""
-    cdef int place = 0
+    """The names of a table, which ends with NULL, and their numbers."""
+    cdef int number = 0
     numbers = {}
-    while names[place] != NULL:
-        numbers[names[place].decode()] = place
-        place += 1
+    while names[number] != NULL:
+        numbers[names[number].decode()] = number
+        number += 1
     return numbers
 
 

@@ -10,7 +10,7 @@
 #include "elementary.h"
 #include "simd.h"
 
-/* Extremes and counts over rows have so many parts, which the rows join in turn: the compiler
+/* Extremes and counts over rows have so many lanes, which the rows join in turn: the compiler
  * makes a vector of them. */
 #define METRIC_WIDTH 8
 
@@ -41,19 +41,19 @@ SIMD_KERNEL(range_of_scores, (const double *restrict score, int64_t n,
     *largest_out = high[0];
 }
 
-/* The places of rows, by score and class: twice the number of the bucket, which rises as
+/* The counter of each row, by score and class: twice the number of its bucket, which rises as
  * scores fall, and one more for rows that are not positive. Bucket 0 has NaN as well, which
  * differences of infinite ranges are. */
-SIMD_KERNEL(find_places, (const double *restrict y, const double *restrict score, int64_t n,
-             double best, double scale, int64_t n_buckets, uint32_t *restrict place_out),
-            (y, score, n, best, scale, n_buckets, place_out))
+SIMD_KERNEL(find_counters, (const double *restrict y, const double *restrict score, int64_t n,
+             double best, double scale, int64_t n_buckets, uint32_t *restrict counter_out),
+            (y, score, n, best, scale, n_buckets, counter_out))
 {
     const double last = (double)(n_buckets - 1);
     for (int64_t i = 0; i < n; i++) {
         double at = (best - score[i]) * scale;
         at = at > 0.0 ? at : 0.0;
         at = at < last ? at : last;
-        place_out[i] = 2 * (uint32_t)(int32_t)at + (y[i] > 0.0 ? 0 : 1);
+        counter_out[i] = 2 * (uint32_t)(int32_t)at + (y[i] > 0.0 ? 0 : 1);
     }
 }
 
@@ -65,12 +65,12 @@ SIMD_KERNEL(count_pairs, (const double *restrict positive, int64_t n_positive,
 {
     int64_t pairs[METRIC_WIDTH] = {0};
     for (int64_t start = 0; start < n_negative; start += METRIC_WIDTH) {
-        double own[METRIC_WIDTH];
+        double others[METRIC_WIDTH];
         for (int l = 0; l < METRIC_WIDTH; l++)
-            own[l] = start + l < n_negative ? negative[start + l] : NAN;
+            others[l] = start + l < n_negative ? negative[start + l] : NAN;
         for (int64_t i = 0; i < n_positive; i++)
             for (int l = 0; l < METRIC_WIDTH; l++)
-                pairs[l] += (int64_t)(positive[i] > own[l]) + (positive[i] >= own[l]);
+                pairs[l] += (int64_t)(positive[i] > others[l]) + (positive[i] >= others[l]);
     }
     *pairs_out = 0;
     for (int l = 0; l < METRIC_WIDTH; l++)

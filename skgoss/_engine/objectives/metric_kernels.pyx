@@ -16,9 +16,9 @@ cdef extern from "metric_kernels.h" nogil:
     void range_of_scores(
         const double* score, int64_t n, double* least_out, double* largest_out
     ) noexcept
-    void find_places(
+    void find_counters(
         const double* y, const double* score, int64_t n, double best, double scale,
-        int64_t n_buckets, uint32_t* place_out
+        int64_t n_buckets, uint32_t* counter_out
     ) noexcept
     void count_pairs(
         const double* positive, int64_t n_positive, const double* negative,
@@ -36,7 +36,7 @@ cdef enum:
     MAX_INSERTION_SORT = 40
     # Fewer rows are ranked sooner than a team of threads starts.
     MIN_RANKED_FOR_TEAM = 200000
-    # The same where rows have no weights.
+    # Nor do fewer rows without weights need a team, whose pairs are counted.
     MIN_PAIRED_FOR_TEAM = 50000
     MAX_PAIR_BUCKETS = 16384
     # Pairs of scores, times rows, that are compared one by one.
@@ -69,14 +69,14 @@ cdef inline int64_t bucket_of(double score, double best, double scale, int64_t n
 
 cdef void sort_by_insertion(RankedRow* rows, int64_t n) noexcept nogil:
     cdef int64_t i, j
-    cdef RankedRow own
+    cdef RankedRow row
     for i in range(1, n):
-        own = rows[i]
+        row = rows[i]
         j = i
-        while j > 0 and own.score < rows[j - 1].score:
+        while j > 0 and row.score < rows[j - 1].score:
             rows[j] = rows[j - 1]
             j -= 1
-        rows[j] = own
+        rows[j] = row
 
 
 cdef void sort_by_digits(RankedRow* rows, int64_t n, RankedRow* other) noexcept nogil:
@@ -150,11 +150,12 @@ cdef void sort_bucket(RankedRow* rows, int64_t n, double* work) noexcept nogil:
         return
     start = 0
     for i in range(n):
-        sort_place(rows + start, last[i] - start, dealt)
+        sort_dealt(rows + start, last[i] - start, dealt)
         start = last[i]
 
 
-cdef void sort_place(RankedRow* rows, int64_t n, RankedRow* other) noexcept nogil:
+cdef void sort_dealt(RankedRow* rows, int64_t n, RankedRow* other) noexcept nogil:
+    """Sort the rows of a bucket within a bucket, which are mostly few or alike."""
     if n <= MAX_INSERTION_SORT:
         sort_by_insertion(rows, n)
     elif not are_equal(rows, n):
@@ -164,22 +165,22 @@ cdef void sort_place(RankedRow* rows, int64_t n, RankedRow* other) noexcept nogi
 cdef double roc(
     const RankedRow* rows, int64_t n, double positive, double negative
 ) noexcept nogil:
-    """The area under a part of the ROC curve, by the trapezoidal rule; equal scores count one half.
+    """The area under a section of the ROC curve, by the trapezoidal rule: ties count one half.
 
     Times the masses of positive and of negative rows.
     """
-    cdef double area = 0.0, score, own_positive, own_negative
+    cdef double area = 0.0, score, tied_positive, tied_negative
     cdef int64_t i = 0
     while i < n:
         score = rows[i].score
-        own_positive = 0.0
-        own_negative = 0.0
+        tied_positive = 0.0
+        tied_negative = 0.0
         while i < n and not rows[i].score > score:
-            own_positive += max(rows[i].weight, 0.0)
-            own_negative += max(-rows[i].weight, 0.0)
+            tied_positive += max(rows[i].weight, 0.0)
+            tied_negative += max(-rows[i].weight, 0.0)
             i += 1
-        area += own_negative * (positive + 0.5 * own_positive)
-        positive += own_positive
+        area += tied_negative * (positive + 0.5 * tied_positive)
+        positive += tied_positive
     return area
 
 
@@ -187,46 +188,48 @@ cdef double precision_and_recall(
     const RankedRow* rows, int64_t n, double positive, double negative
 ) noexcept nogil:
     """The sum of the precisions at the thresholds, times the positive mass of each."""
-    cdef double area = 0.0, score, own
+    cdef double area = 0.0, score, tied
     cdef int64_t i = 0
     while i < n:
         score = rows[i].score
-        own = 0.0
+        tied = 0.0
         while i < n and not rows[i].score > score:
-            own += max(rows[i].weight, 0.0)
+            tied += max(rows[i].weight, 0.0)
             negative += max(-rows[i].weight, 0.0)
             i += 1
-        positive += own
-        if own > 0:
-            area += own * (positive / (positive + negative))
+        positive += tied
+        if tied > 0:
+            area += tied * (positive / (positive + negative))
     return area
 
 
 cdef void count_buckets(
-    const double* score, int64_t n, double best, double scale, int64_t n_places,
+    const double* score, int64_t n, double best, double scale, int64_t n_counters,
     int64_t* counts_out,
 ) noexcept nogil:
+    """Add the rows of each bucket to its counter."""
     cdef int64_t i
     for i in range(n):
-        counts_out[bucket_of(score[i], best, scale, n_places)] += 1
+        counts_out[bucket_of(score[i], best, scale, n_counters)] += 1
 
 
-cdef void starts_of_parts(
-    int64_t* places_inout, int64_t n_parts, int64_t n_buckets, int64_t* start_out
+cdef void counts_to_rows(
+    int64_t* next_row_inout, int64_t n_shares, int64_t n_buckets, int64_t* start_out
 ) noexcept nogil:
-    """From counts by part and bucket to places: the first part's rows come first."""
-    cdef int64_t bucket, part, count
+    """Turn counts into where rows go: those of the first share come first in a bucket."""
+    cdef int64_t bucket, share, count
     cdef int64_t at = 0
     for bucket in range(n_buckets):
         start_out[bucket] = at
-        for part in range(n_parts):
-            count = places_inout[part * n_buckets + bucket]
-            places_inout[part * n_buckets + bucket] = at
+        for share in range(n_shares):
+            count = next_row_inout[share * n_buckets + bucket]
+            next_row_inout[share * n_buckets + bucket] = at
             at += count
     start_out[n_buckets] = at
 
 
 cdef int64_t longest_bucket(const int64_t[::1] start) noexcept nogil:
+    """The number of rows of the largest bucket."""
     cdef int64_t bucket
     cdef int64_t longest = 0
     for bucket in range(start.shape[0] - 1):
@@ -236,13 +239,13 @@ cdef int64_t longest_bucket(const int64_t[::1] start) noexcept nogil:
 
 cdef void deal(
     const double* y, const double* score, const double* weight, int64_t n, double best,
-    double scale, int64_t n_places, int64_t* next_of, RankedRow* rows_out,
+    double scale, int64_t n_counters, int64_t* next_of, RankedRow* rows_out,
 ) noexcept nogil:
     """Write rows to their buckets, in the order of rows."""
     cdef int64_t i, at, row
     cdef double w = 1.0
     for i in range(n):
-        at = bucket_of(score[i], best, scale, n_places)
+        at = bucket_of(score[i], best, scale, n_counters)
         row = next_of[at]
         next_of[at] = row + 1
         if weight != NULL:
@@ -255,6 +258,7 @@ cdef void deal(
 cdef void weigh(
     const RankedRow* rows, int64_t n, double* positive_out, double* negative_out,
 ) noexcept nogil:
+    """The total weights of the positive and of the negative rows."""
     cdef double positive = 0.0, negative = 0.0
     cdef int64_t i
     for i in range(n):
@@ -265,20 +269,20 @@ cdef void weigh(
 
 
 cdef struct Dealing:
-    # A counting sort: each thread counts and deals a part of the rows.
+    # A counting sort: each thread counts and deals a share of the rows.
     int64_t n
-    int64_t size              # of a part
-    int n_parts
+    int64_t size              # of a share
+    int n_shares
     const double* y
     const double* score
     const double* weight      # or NULL
     int64_t n_buckets
     double best               # a score, and what makes a distance from it the number of a bucket
     double scale
-    double* ends              # by part, the least and the largest score
-    int64_t* places           # by part and bucket, how many rows; then where the next one goes
-    int64_t n_places          # of a part
-    uint32_t* place           # by row
+    double* ends              # by share, the least and the largest score
+    int64_t* next_row         # by share and counter: how many rows, then where the next goes
+    int64_t n_counters        # of a share: its buckets, or twice as many
+    uint32_t* counter         # by row
     RankedRow* rows           # dealt
     double* scores
 
@@ -286,69 +290,74 @@ cdef struct Dealing:
 cdef Dealing new_dealing(
     const double[::1] y, const double[::1] score, int n_threads,
 ) noexcept:
-    """For one row at least."""
+    """The shares of the rows, of which there is at least one."""
     cdef Dealing all
     all.n = y.shape[0]
     all.size = (all.n + n_threads - 1) // n_threads
-    all.n_parts = <int>((all.n + all.size - 1) // all.size)
+    all.n_shares = <int>((all.n + all.size - 1) // all.size)
     all.y, all.score, all.weight = &y[0], &score[0], NULL
     return all
 
 
-cdef void deal_parts(LoopBody body, Dealing* all) noexcept nogil:
-    parallel_shares(body, all, all.n, all.size, all.n_parts)
+cdef void run_shares(LoopBody body, Dealing* all) noexcept nogil:
+    parallel_shares(body, all, all.n, all.size, all.n_shares)
 
 
-cdef void range_of_part(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+cdef void range_of_share(
+    void* context, Py_ssize_t first, Py_ssize_t end, int thread,
+) noexcept nogil:
     cdef Dealing* all = <Dealing*>context
     cdef double* ends = all.ends + 2 * (first // all.size)
     range_of_scores(all.score + first, end - first, &ends[0], &ends[1])
 
 
-cdef void count_part(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+cdef void count_share(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
     cdef Dealing* all = <Dealing*>context
     count_buckets(
         all.score + first, end - first, all.best, all.scale, all.n_buckets,
-        all.places + first // all.size * all.n_places)
+        all.next_row + first // all.size * all.n_counters)
 
 
-cdef void deal_part(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+cdef void deal_share(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
     cdef Dealing* all = <Dealing*>context
     deal(
         all.y + first, all.score + first, all.weight + first if all.weight != NULL else NULL,
         end - first, all.best, all.scale, all.n_buckets,
-        all.places + first // all.size * all.n_places, all.rows)
+        all.next_row + first // all.size * all.n_counters, all.rows)
 
 
-cdef void place_part(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+cdef void count_rows_of_share(
+    void* context, Py_ssize_t first, Py_ssize_t end, int thread,
+) noexcept nogil:
     cdef Dealing* all = <Dealing*>context
-    find_places(
+    find_counters(
         all.y + first, all.score + first, end - first, all.best, all.scale, all.n_buckets,
-        all.place + first)
+        all.counter + first)
     count_rows(
-        all.place + first, end - first, all.places + first // all.size * all.n_places)
+        all.counter + first, end - first, all.next_row + first // all.size * all.n_counters)
 
 
-cdef void deal_scores_of_part(
+cdef void deal_scores_of_share(
     void* context, Py_ssize_t first, Py_ssize_t end, int thread,
 ) noexcept nogil:
     cdef Dealing* all = <Dealing*>context
     deal_scores(
-        all.score + first, all.place + first, end - first,
-        all.places + first // all.size * all.n_places, all.scores)
+        all.score + first, all.counter + first, end - first,
+        all.next_row + first // all.size * all.n_counters, all.scores)
 
 
 cdef find_scale(Dealing* all):
-    cdef double[:, ::1] ends = np.empty((all.n_parts, 2))
+    """Find the range of all scores, and by it which scores each bucket gets."""
+    cdef double[:, ::1] ends = np.empty((all.n_shares, 2))
     cdef double best, worst
-    cdef int part
+    cdef int share
     all.ends = &ends[0, 0]
     with nogil:
-        deal_parts(range_of_part, all)
+        run_shares(range_of_share, all)
     worst, best = ends[0, 0], ends[0, 1]
-    for part in range(1, all.n_parts):
-        worst = min(worst, ends[part, 0])
-        best = max(best, ends[part, 1])
+    for share in range(1, all.n_shares):
+        worst = min(worst, ends[share, 0])
+        best = max(best, ends[share, 1])
     all.best = best
     all.scale = (all.n_buckets - 1) / (best - worst) if best > worst else 0.0
 
@@ -388,7 +397,7 @@ cdef void measure_some(void* context, Py_ssize_t first, Py_ssize_t end, int thre
 
 
 cdef void pair_some(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
-    """The same with two starts for each bucket: of the positive and of the negative rows."""
+    """Count the pairs of some buckets: the positive rows of each come first."""
     cdef Buckets* buckets = <Buckets*>context
     cdef const int64_t* start
     cdef int64_t bucket
@@ -402,7 +411,7 @@ cdef void pair_some(void* context, Py_ssize_t first, Py_ssize_t end, int thread)
 cdef class Ranking:
     """Rows by falling score: dealt to buckets by score, and each bucket sorted.
 
-    Threads take buckets, and a bucket's part of an area is computed by itself, so that
+    Threads take buckets, and the area of a bucket is computed by itself, so that
     areas do not depend on threads.
     """
 
@@ -429,23 +438,23 @@ cdef class Ranking:
     cdef _deal(
         self, const double[::1] y, const double[::1] score, const double[::1] weight
     ):
-        """Deal the rows to buckets by score, part by part: a counting sort."""
-        cdef int64_t[:, ::1] places
+        """Deal the rows to buckets by score, share by share: a counting sort."""
+        cdef int64_t[:, ::1] next_row
         cdef Dealing all
         self.start = np.zeros(self.n_buckets + 1, dtype=np.int64)
         if y.shape[0] == 0:
             return
         all = new_dealing(y, score, self.n_threads)
-        all.n_buckets = all.n_places = self.n_buckets
-        places = np.zeros((all.n_parts, all.n_places), dtype=np.int64)
-        all.places, all.rows = &places[0, 0], self.rows
+        all.n_buckets = all.n_counters = self.n_buckets
+        next_row = np.zeros((all.n_shares, all.n_counters), dtype=np.int64)
+        all.next_row, all.rows = &next_row[0, 0], self.rows
         if weight is not None:
             all.weight = &weight[0]
         find_scale(&all)
         with nogil:
-            deal_parts(count_part, &all)
-            starts_of_parts(all.places, all.n_parts, all.n_places, &self.start[0])
-            deal_parts(deal_part, &all)
+            run_shares(count_share, &all)
+            counts_to_rows(all.next_row, all.n_shares, all.n_counters, &self.start[0])
+            run_shares(deal_share, &all)
 
     cdef _sort(self):
         """Sort the buckets, and sum the masses before each."""
@@ -491,20 +500,22 @@ cdef class Ranking:
 # ----------------------------------------------------------- pairs of rows without weights
 
 
-cdef void count_rows(const uint32_t* place, int64_t n, int64_t* counts_inout) noexcept nogil:
+cdef void count_rows(const uint32_t* counter, int64_t n, int64_t* counts_inout) noexcept nogil:
+    """Add the rows of each counter to it."""
     cdef int64_t i
     for i in range(n):
-        counts_inout[place[i]] += 1
+        counts_inout[counter[i]] += 1
 
 
 cdef void deal_scores(
-    const double* score, const uint32_t* place, int64_t n, int64_t* next_of,
+    const double* score, const uint32_t* counter, int64_t n, int64_t* next_of,
     double* scores_out,
 ) noexcept nogil:
+    """Write scores where their counters say, in the order of rows."""
     cdef int64_t i
     for i in range(n):
-        scores_out[next_of[place[i]]] = score[i]
-        next_of[place[i]] += 1
+        scores_out[next_of[counter[i]]] = score[i]
+        next_of[counter[i]] += 1
 
 
 cdef int64_t pairs_of_bucket(
@@ -554,23 +565,23 @@ cdef double area_of_pairs(const double[::1] y, const double[::1] score, int n_th
     cdef:
         int64_t n = y.shape[0]
         int64_t n_buckets = max(1, min(<int64_t>MAX_PAIR_BUCKETS, n // ROWS_PER_BUCKET))
-        uint32_t[::1] place = np.empty(n, dtype=np.uint32)
+        uint32_t[::1] counter = np.empty(n, dtype=np.uint32)
         double[::1] dealt = np.empty(n)
-        int64_t[:, ::1] places
+        int64_t[:, ::1] next_row
         int64_t[::1] start = np.zeros(2 * n_buckets + 1, dtype=np.int64)
         int64_t positive = 0, pairs, bucket
         Dealing all
     if n == 0:
         return NAN
     all = new_dealing(y, score, n_threads)
-    all.n_buckets, all.n_places = n_buckets, 2 * n_buckets
-    places = np.zeros((all.n_parts, all.n_places), dtype=np.int64)
-    all.places, all.place, all.scores = &places[0, 0], &place[0], &dealt[0]
+    all.n_buckets, all.n_counters = n_buckets, 2 * n_buckets
+    next_row = np.zeros((all.n_shares, all.n_counters), dtype=np.int64)
+    all.next_row, all.counter, all.scores = &next_row[0, 0], &counter[0], &dealt[0]
     find_scale(&all)
     with nogil:
-        deal_parts(place_part, &all)
-        starts_of_parts(all.places, all.n_parts, all.n_places, &start[0])
-        deal_parts(deal_scores_of_part, &all)
+        run_shares(count_rows_of_share, &all)
+        counts_to_rows(all.next_row, all.n_shares, all.n_counters, &start[0])
+        run_shares(deal_scores_of_share, &all)
     for bucket in range(n_buckets):
         positive += start[2 * bucket + 1] - start[2 * bucket]
     if positive == 0 or positive == n:
@@ -596,7 +607,7 @@ def auc(y, score, weight, n_threads):
 def average_precision(y, score, weight, n_threads):
     """The mean of the precisions at each threshold, weighted by the gain in recall.
 
-    It is NaN if all rows are of one class; see `auc`.
+    It is NaN if all rows are of one class. Rows whose ``y`` is above 0 are positive.
     """
     cdef Ranking ranking = Ranking(y, score, weight, n_threads)
     positive, negative = ranking.masses()
@@ -619,28 +630,28 @@ def pairs_in_order(
     """
     cdef:
         int64_t n = rows.shape[0], n_rows = rank.shape[0], i, at
-        double larger = 0.0, equal = 0.0, total = 0.0, come = 0.0, below, own
+        double larger = 0.0, equal = 0.0, total = 0.0, come = 0.0, below, row_weight
         double[::1] tree = np.zeros(n_rows + 1)
         double[::1] of_rank = np.zeros(n_rows)
     with nogil:
         for i in range(n):
-            own = weight[rows[i]]
+            row_weight = weight[rows[i]]
             at = rank[rows[i]]
             if begins[i]:
                 come = 0.0
             if asks[i]:
-                equal += own * of_rank[at]
-                total += own * come
+                equal += row_weight * of_rank[at]
+                total += row_weight * come
                 below = 0.0
                 while at > 0:
                     below += tree[at]
                     at &= at - 1
-                larger += own * below
+                larger += row_weight * below
                 continue
-            come += own
-            of_rank[at] += own
+            come += row_weight
+            of_rank[at] += row_weight
             at += 1
             while at <= n_rows:
-                tree[at] += own
+                tree[at] += row_weight
                 at += at & -at
     return larger, equal, total

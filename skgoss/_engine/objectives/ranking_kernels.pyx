@@ -106,7 +106,7 @@ cdef Ranked* rank(const double* score, int64_t n, Ranked* work) noexcept nogil:
 
 
 cdef Ranked* best(const double* score, int64_t n, int64_t k, Ranked* work) noexcept nogil:
-    """The first k of the documents as `rank` orders them."""
+    """The k documents with the largest scores, in descending order; ties in the order of rows."""
     cdef int64_t i, j
     if k > MAX_INSERTION_SORT or k >= n:
         return rank(score, n, work)
@@ -123,6 +123,7 @@ cdef Ranked* best(const double* score, int64_t n, int64_t k, Ranked* work) noexc
 
 
 cdef int64_t longest_query(const int64_t[::1] boundaries) noexcept:
+    """The largest number of documents of a query."""
     cdef int64_t longest = 0, query
     for query in range(boundaries.shape[0] - 1):
         longest = max(longest, boundaries[query + 1] - boundaries[query])
@@ -160,7 +161,8 @@ cdef struct QueryTask:
     int64_t n_queries
 
 
-# What to do with a query, whose n rows begin at `start`; `work`: see `_work`.
+# What to do with a query, whose n rows begin at `start`; `work`: of the thread, enough for the
+# longest query.
 ctypedef void (*QueryKernel)(
     const QueryTask* task, int64_t query, int64_t start, int64_t n, double* work) noexcept nogil
 
@@ -190,6 +192,7 @@ cdef void visit_some(void* context, Py_ssize_t first, Py_ssize_t end, int thread
 cdef void visit_queries(
     QueryKernel kernel, const QueryTask* task, const int64_t[::1] boundaries, int n_threads,
 ):
+    """Run a kernel for every query; threads take some queries at a time."""
     cdef double[:, ::1] work = _work(boundaries, n_threads)
     cdef int64_t n_queries = boundaries.shape[0] - 1
     cdef QueryLoop loop = QueryLoop(
@@ -218,7 +221,7 @@ def discounts(const int64_t[::1] boundaries):
 cdef void lambdarank_query(
     const QueryTask* task, int64_t query, int64_t start, int64_t n, double* work,
 ) noexcept nogil:
-    """The gradients and hessians of one query: see `lambdarank`."""
+    """The gradients and hessians of LambdaRank for the documents of one query."""
     cdef double max_dcg = task.max_dcg[query]
     cdef int64_t room = padded(n)
     cdef double* sorted_score = work
@@ -286,6 +289,7 @@ def lambdarank(
 
 
 cdef void softmax_query(const double* score, int64_t n, double* p_out) noexcept nogil:
+    """The probabilities of a query's documents by the softmax of their scores."""
     cdef double top = score[0], total = 0.0
     cdef int64_t i
     for i in range(n):
@@ -302,7 +306,7 @@ cdef void softmax_query(const double* score, int64_t n, double* p_out) noexcept 
 cdef void xendcg_query(
     const QueryTask* task, int64_t query, int64_t start, int64_t n, double* work,
 ) noexcept nogil:
-    """The gradients and hessians of one query: see `rank_xendcg`."""
+    """The gradients and hessians of XE-NDCG for the documents of one query."""
     cdef const double* gain = task.gain + start
     cdef float* gradient_out = task.gradient + start
     cdef float* hessian_out = task.hessian + start
@@ -346,7 +350,8 @@ def rank_xendcg(
     a hash of (seed, round, row); the derivatives are the first three terms of a series.
     A query of one document has no slopes.
 
-    - ``scores``, ``gain``, ``boundaries``: as for `lambdarank`.
+    - ``scores``, ``gain``, (n,): of the documents, query by query.
+    - ``boundaries``, (n_queries + 1,): where the documents of each query begin.
     - ``first``, (n_queries,): the number of the first row of each query, which hashes begin with.
     - ``gradient_out``, ``hessian_out``, (n,).
 
@@ -387,7 +392,7 @@ cdef int64_t tie_size(
 cdef void dcg_query(
     const QueryTask* task, int64_t query, int64_t start, int64_t n, double* work,
 ) noexcept nogil:
-    """The DCG of the first documents: see `dcg`."""
+    """The DCG of the first documents of one query."""
     cdef double* sums = work  # of the first 1, 2, ... documents
     cdef int64_t n_top = min(n, task.n_top)
     cdef const double* score = task.scores + start
@@ -417,10 +422,10 @@ cdef void dcg_query(
             sums[min(task.at[k], n) - 1] if n > 0 else 0.0)
 
 
-cdef void read_tops(
+cdef void set_metric_task(
     const int64_t[::1] at, bint averages, double[:, ::1] values_out, QueryTask* task_out,
 ) noexcept:
-    """How many documents metrics look at, and where their values go."""
+    """Set how many documents a metric looks at, and where its values go."""
     cdef int64_t k
     task_out.averages = averages
     task_out.n_top = 1
@@ -440,7 +445,9 @@ def dcg(
     The sum of gain / log2(2 + rank), with the best document at rank 0. NDCG is this over
     ``dcg(gain, gain, ...)``, or 1 where that is 0.
 
-    - ``scores``, ``gain``, ``boundaries``, ``discount``: as for `lambdarank`.
+    - ``scores``, ``gain``, (n,): of the documents, query by query.
+    - ``boundaries``, (n_queries + 1,): where the documents of each query begin.
+    - ``discount``: of the ranks, from `discounts`.
     - ``at``, (n_at,): how many documents are looked at; at least 1.
     - ``averages``: whether ties have the mean over all their orders: each document counts
       as the mean gain of those with its score. Else the first row is better.
@@ -453,14 +460,14 @@ def dcg(
     """
     cdef QueryTask task
     task.scores, task.gain, task.discount = &scores[0], &gain[0], &discount[0]
-    read_tops(at, averages, dcg_out, &task)
+    set_metric_task(at, averages, dcg_out, &task)
     visit_queries(dcg_query, &task, boundaries, n_threads)
 
 
 cdef void precision_query(
     const QueryTask* task, int64_t query, int64_t start, int64_t n, double* work,
 ) noexcept nogil:
-    """The average precision of the first documents: see `average_precision`."""
+    """The average precision of the first documents of one query."""
     cdef double* sums = work  # of the first 1, 2, ... documents
     cdef int64_t n_top = min(n, task.n_top)
     cdef const double* score = task.scores + start
@@ -504,12 +511,14 @@ def average_precision(
     The mean, over the relevant documents among the first k (as if all of min(k, number of
     relevant ones) were found), of the share of relevant documents up to each.
 
-    - ``scores``, ``boundaries``: as for `lambdarank`.
+    - ``scores``, (n,): of the documents, query by query.
+    - ``boundaries``, (n_queries + 1,): where the documents of each query begin.
     - ``relevant``, (n,): 0 or 1.
-    - ``at``, ``averages``: as for `dcg`.
+    - ``at``, (n_at,): how many documents are looked at; at least 1.
+    - ``averages``: whether ties have the mean over all their orders. Else the first row is better.
     - ``precision_out``, (n_at, n_queries): NaN for queries without a relevant document.
     """
     cdef QueryTask task
     task.scores, task.relevant = &scores[0], &relevant[0]
-    read_tops(at, averages, precision_out, &task)
+    set_metric_task(at, averages, precision_out, &task)
     visit_queries(precision_query, &task, boundaries, n_threads)

@@ -35,6 +35,7 @@ cdef enum:
 
 
 cdef bint may_split(const Shared* shared, const Workspace* ws, const Leaf* leaf) noexcept nogil:
+    """Whether limits of the tree, of depth, rows and hessians leave a split to a leaf."""
     cdef double hessian = leaf.stats.sums.hessian * ws.rules.hessian_unit
     return (
         ws.n_leaves + ws.divides_ahead < shared.settings.max_leaves
@@ -201,7 +202,7 @@ cdef int list_few(
 
 
 cdef int list_both_few(Shared* shared, Siblings* siblings) noexcept nogil:
-    """The same of two siblings of few rows."""
+    """Search or list siblings that both have few rows; how many are listed."""
     cdef Siblings both = siblings[0]
     cdef int n = 0
     if both.search_larger:
@@ -212,7 +213,7 @@ cdef int list_both_few(Shared* shared, Siblings* siblings) noexcept nogil:
 
 
 cdef int list_larger(Shared* shared, Siblings* siblings) noexcept nogil:
-    """The same of two siblings, of which the smaller one gets no histogram."""
+    """Search or list siblings, of which the smaller gets no histogram; how many are listed."""
     cdef Siblings both = siblings[0]
     if not both.search_larger:
         return list_few(shared, both.ws, both.smaller, siblings, 0)

@@ -111,6 +111,7 @@ cdef inline BinRange side(BinRange bins, int cut, bint missing_left, bint is_lef
 
 
 cdef inline BinRange common(BinRange a, BinRange b) noexcept nogil:
+    """The bins that two ranges share."""
     a.first = max(a.first, b.first)
     a.last = min(a.last, b.last)
     a.missing = a.missing and b.missing
@@ -121,27 +122,29 @@ cdef inline bint is_empty(BinRange bins) noexcept nogil:
     return bins.first > bins.last and not bins.missing
 
 
-cdef inline BinRange meeting(BinRange own, BinRange other) noexcept nogil:
+cdef inline BinRange meeting(BinRange of_leaf, BinRange of_neighbor) noexcept nogil:
     """The bins of a feature by which a neighbor meets either side of a cut of a leaf.
 
     Neighbors along the feature itself share no bins of it, but have to do with both sides.
     """
-    cdef BinRange bins = common(own, other)
+    cdef BinRange bins = common(of_leaf, of_neighbor)
     if is_empty(bins):
-        return own
+        return of_leaf
     if bins.first > bins.last:
         bins.first = 0x7FFFFFFF
         bins.last = -1
     return bins
 
 
-cdef inline bint covers(BinRange bins, BinRange own) noexcept nogil:
+cdef inline bint covers(BinRange bins, BinRange of_leaf) noexcept nogil:
     """Whether there is no side of a cut of a leaf that its neighbor does not meet."""
-    return bins.first == own.first and bins.last == own.last and bins.missing == own.missing
+    return (
+        bins.first == of_leaf.first and bins.last == of_leaf.last
+        and bins.missing == of_leaf.missing)
 
 
 cdef inline bint meets(BinRange bins, int cut, bint missing_left, bint is_left) noexcept nogil:
-    """Whether shared bins are on one side of a cut, as in `list_limits` of split.h."""
+    """Whether some of the shared bins are on one side of a cut."""
     return (bins.first <= cut if is_left else bins.last > cut) or (
         bins.missing and missing_left == is_left)
 
@@ -155,10 +158,10 @@ cdef void relate_children(
     cdef int cut = parent.best.bin
     cdef bint missing_left = parent.best.missing_left
     cdef bint categorical = shared.data.categorical[parent.best.feature]
-    cdef BinRange own, bins
+    cdef BinRange of_leaf, bins
     cdef int other, relation
     if not categorical:
-        own = bin_range(&shared.data, ws, parent, parent.best.feature)
+        of_leaf = bin_range(&shared.data, ws, parent, parent.best.feature)
     ws.above[right * stride + right] = 0
     ws.above[right * stride + index] = ws.above[index * stride + right] = 0
     for other in range(ws.n_leaves):
@@ -170,7 +173,7 @@ cdef void relate_children(
         if relation == 0 or categorical:
             continue
         bins = meeting(
-            own, bin_range(&shared.data, ws, &ws.leaves[other], parent.best.feature))
+            of_leaf, bin_range(&shared.data, ws, &ws.leaves[other], parent.best.feature))
         if not meets(bins, cut, missing_left, False):
             ws.above[right * stride + other] = ws.above[other * stride + right] = 0
         if not meets(bins, cut, missing_left, True):
@@ -217,7 +220,7 @@ cdef void fill_row(
     """What bounds the children of a leaf if a feature is split."""
     cdef const signed char* above = ws.above + (
         (leaf - ws.leaves) * <Py_ssize_t>shared.settings.max_leaves)
-    cdef BinRange own = bin_range(&shared.data, ws, leaf, feature)
+    cdef BinRange of_leaf = bin_range(&shared.data, ws, leaf, feature)
     cdef PartialBound bound
     cdef int other
     row_out.lower = -INFINITY
@@ -228,8 +231,9 @@ cdef void fill_row(
             continue
         bound.value = ws.leaves[other].stats.output
         bound.is_above = above[other] > 0
-        bound.shared = meeting(own, bin_range(&shared.data, ws, &ws.leaves[other], feature))
-        if not covers(bound.shared, own):
+        bound.shared = meeting(
+            of_leaf, bin_range(&shared.data, ws, &ws.leaves[other], feature))
+        if not covers(bound.shared, of_leaf):
             row_out.partial[row_out.n] = bound
             row_out.n += 1
         elif bound.is_above:
@@ -241,6 +245,7 @@ cdef void fill_row(
 cdef void fill_rows(
     const Shared* shared, Workspace* ws, const Leaf* leaf, int side,
 ) noexcept nogil:
+    """Find what bounds the children of a leaf, for each feature that may be split."""
     cdef FeatureBounds* rows = ws.monotone[side].rows
     cdef int row
     for row in range(ws.n_split_features):

@@ -91,6 +91,7 @@ cdef int gather_sampled(Workspace* ws, Gradients* gradients_inout) noexcept nogi
 
 
 cdef void merge_stats(const GradientStats* stats, GradientStats* total) noexcept nogil:
+    """Let extremes of all rows take in those of some."""
     total.gradient_max = max(total.gradient_max, stats.gradient_max)
     total.hessian_max = max(total.hessian_max, stats.hessian_max)
     total.hessian_min = min(total.hessian_min, stats.hessian_min)
@@ -102,7 +103,7 @@ cdef struct Statistics:
     GradientStats* by_block
 
 
-cdef void read_block(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+cdef void block_stats(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
     cdef Statistics* all = <Statistics*>context
     gradient_stats(all.rows, first, end - first, &all.by_block[first // STAT_BLOCK])
 
@@ -120,7 +121,7 @@ cdef GradientStats round_stats(const Gradients* rows, int n_threads) noexcept no
         gradient_stats(rows, 0, rows.n, &stats)
         merge_stats(&stats, &total)
         return total
-    parallel_shares(read_block, &all, rows.n, STAT_BLOCK, n_threads)
+    parallel_shares(block_stats, &all, rows.n, STAT_BLOCK, n_threads)
     for block in range(n_blocks):
         merge_stats(&all.by_block[block], &total)
     free(all.by_block)

@@ -221,6 +221,7 @@ cdef void pack_some(void* context, Py_ssize_t first, Py_ssize_t end, int thread)
 cdef void pack_rows(
     const Binned* data, const SubsetBuffers* buffers, int n_threads,
 ) noexcept nogil:
+    """Write the lanes of all rows; threads share the rows out."""
     cdef Packing packing = Packing(data, buffers)
     if data.n_rows * data.row_bytes <= MIN_BYTES_FOR_TEAM:
         n_threads = 1

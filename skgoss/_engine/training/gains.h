@@ -37,12 +37,12 @@ typedef struct {
     double min_gain;
     int64_t min_count;
     int limits_hessians; /* of children: see curvature */
-    double cat_smooth; /* of categories: see categories.h */
+    double cat_smooth; /* of categories: added to their hessians when they are ranked */
     double cat_l2;
     int max_cat_threshold;
     int max_cat_to_onehot;
     int64_t min_data_per_group;
-    int bounded; /* whether outputs have bounds: see MonotoneBounds */
+    int bounded; /* whether outputs have bounds, by MonotoneBounds */
 } SplitRules;
 
 typedef struct {

@@ -82,6 +82,7 @@ cdef inline void change_bin(
 cdef inline void touch(
     const Binned* data, int64_t at, uint8_t* seen, int32_t* touched, int* n_touched,
 ) noexcept nogil:
+    """Note that a histogram bin, and so a feature, is touched."""
     cdef int32_t feature
     if seen != NULL:
         feature = data.feature_at[at]
@@ -308,10 +309,10 @@ cdef void subtract_bins(
     const Encoding* child_encoding, const Encoding* before, const Encoding* after, int64_t first,
     int64_t last, const Histogram* child, Histogram* out,
 ) noexcept nogil:
-    """Subtract the sums of some bins from those of another histogram.
+    """Subtract the sums of a child, in some bins, from its parent's: the sibling's remain.
 
-    The other's sums are written as ``before`` says; they are packed if ``after`` is compact.
-    ``child``: NULL: none, only pack.
+    ``before``, ``after``: how the sums are written that were the parent's and are the sibling's.
+    They are packed here if need be. ``child`` is NULL to do no more than that.
     """
     cdef int n = <int>(last - first)
     if after.compact and not before.compact:

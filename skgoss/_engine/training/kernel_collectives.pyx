@@ -60,9 +60,9 @@ cdef class KernelCollectives:
 
     cdef int _all_gather(self, const int64_t* values, Py_ssize_t n, int64_t* out) noexcept:
         with self:
-            own = array_at(values, n, np.int64)
+            sent = array_at(values, n, np.int64)
             np.concatenate(
-                self.wrapped.all_gather(own.copy()),
+                self.wrapped.all_gather(sent.copy()),
                 out=array_at(out, n * self.wrapped.n_ranks, np.int64))
         return self._status()
 
@@ -249,7 +249,7 @@ cdef int reduce_histograms(
     cdef int64_t* values = reserve_message(ws, size + n_pieces)
     cdef Py_ssize_t* ends = <Py_ssize_t*>(values + size)
     cdef Py_ssize_t n = 0
-    cdef int own = shared.rank if ws.shares_columns else 0
+    cdef int piece_here = shared.rank if ws.shares_columns else 0
     cdef int first = 0
     cdef int last = ws.n_summed
     cdef int status, piece
@@ -269,7 +269,7 @@ cdef int reduce_histograms(
     if status == 0:
         copy_piece(
             ws, leaves, n_leaves, ws.first_searched, ws.first_searched + ws.n_searched, True,
-            others, n_others, values + (ends[own - 1] if own > 0 else 0))
+            others, n_others, values + (ends[piece_here - 1] if piece_here > 0 else 0))
     return status
 
 
@@ -289,6 +289,7 @@ cdef Py_ssize_t candidate_size(const Workspace* ws) noexcept nogil:
 cdef void write_candidate(
     Shared* shared, Workspace* ws, Leaf* leaf, int64_t* out,
 ) noexcept nogil:
+    """Write the best split that this process has found for a leaf, as a message."""
     cdef Candidate* candidate = <Candidate*>out
     cdef uint32_t* bins = <uint32_t*>(candidate + 1)
     memset(out, 0, candidate_size(ws) * sizeof(int64_t))
@@ -300,6 +301,7 @@ cdef void write_candidate(
 
 
 cdef void take_candidate(Workspace* ws, const int64_t* received, Leaf* leaf) noexcept nogil:
+    """Let a leaf have the split of another process if that is better."""
     cdef const Candidate* candidate = <const Candidate*>received
     if better(&candidate.split, &leaf.best):
         leaf.best = candidate.split
@@ -310,6 +312,7 @@ cdef void take_candidate(Workspace* ws, const int64_t* received, Leaf* leaf) noe
 
 
 cdef int list_searched(Siblings* siblings, int n, Leaf** leaves_out) noexcept nogil:
+    """List the leaves of siblings whose best splits are looked for; returns how many."""
     cdef int n_leaves = 0
     cdef int i
     for i in range(n):
@@ -326,20 +329,20 @@ cdef int share_splits(Shared* shared, Workspace* ws, Siblings* siblings, int n) 
     """The best splits of leaves, of all that the processes have found in their columns."""
     cdef Py_ssize_t size = candidate_size(ws)
     cdef Leaf** leaves = <Leaf**>malloc(2 * n * sizeof(Leaf*))
-    cdef int64_t* own
+    cdef int64_t* sent
     cdef int64_t* received
     cdef int status, n_leaves, i, rank
     if leaves == NULL:
         return NO_MEMORY
     n_leaves = list_searched(siblings, n, leaves)
-    own = reserve_message(ws, (shared.n_ranks + 1) * n_leaves * size)
-    if own == NULL:
+    sent = reserve_message(ws, (shared.n_ranks + 1) * n_leaves * size)
+    if sent == NULL:
         free(leaves)
         return NO_MEMORY
-    received = own + n_leaves * size
+    received = sent + n_leaves * size
     for i in range(n_leaves):
-        write_candidate(shared, ws, leaves[i], own + i * size)
-    status = all_gather(shared.collectives, own, n_leaves * size, received)
+        write_candidate(shared, ws, leaves[i], sent + i * size)
+    status = all_gather(shared.collectives, sent, n_leaves * size, received)
     for i in range(n_leaves if status == 0 else 0):
         for rank in range(shared.n_ranks):
             take_candidate(ws, received + (rank * n_leaves + i) * size, leaves[i])

@@ -93,6 +93,7 @@ cdef void visit_share(void* context, Py_ssize_t share, Py_ssize_t end, int threa
 cdef void visit_all(
     Shared* shared, Workspace* ws, const Round* round, bint adds,
 ) noexcept nogil:
+    """Visit the rows of all leaves; each thread visits a share of the rows."""
     cdef int n_shares = team(ws, round)
     cdef Visits visits = Visits(
         ws, round, adds, n_shares, shared.data.n_rows, shared.settings.max_leaves)

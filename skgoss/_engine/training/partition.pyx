@@ -70,6 +70,7 @@ cdef Sums sums_up_to(
 cdef void decide_bins(
     const Binned* data, const Split* split, uint8_t* goes_left_out,
 ) noexcept nogil:
+    """Which bins go left of a cut, 1, or right, 0."""
     memset(goes_left_out, 0, data.n_bins[split.feature])
     memset(goes_left_out, 1, min(split.bin + 1, data.n_bins[split.feature]))
     if data.missing_bin[split.feature] >= 0:
@@ -162,6 +163,7 @@ cdef Py_ssize_t decide(
     const BinColumn* column, const uint64_t* records, Py_ssize_t n, uint64_t id_mask,
     const uint8_t* goes_left, uint8_t* mask_out,
 ) noexcept nogil:
+    """Write a bit for each row of a leaf, whether it goes left; returns how many do."""
     if column.width == 1:
         return decide_bytes(
             records, n, id_mask, <const uint8_t*>column.codes, goes_left, mask_out)

@@ -78,6 +78,9 @@ cdef int sample_features(
 
 # ------------------------------------------------------------------ bagging
 
+# Draws are whole numbers below this.
+cdef double DRAWS = 2.0**53
+
 
 cdef struct Bag:
     uint64_t row_key
@@ -101,8 +104,10 @@ def bagging_mask(Py_ssize_t n_rows, double fraction, uint64_t seed, uint64_t rou
     """
     kept = np.empty(n_rows, dtype=np.bool_)
     cdef uint8_t[::1] view = kept.view(np.uint8)
-    cdef Bag bag = Bag(
-        key(seed, BAGGING, round), <uint64_t>(fraction * 9007199254740992.0), first, &view[0])
+    cdef Bag bag
+    if n_rows == 0:
+        return kept
+    bag = Bag(key(seed, BAGGING, round), <uint64_t>(fraction * DRAWS), first, &view[0])
     with nogil:
         parallel_shares(bag_block, &bag, n_rows, BLOCK, n_threads)
     return kept
@@ -459,7 +464,8 @@ cdef Threshold threshold_of_draws(
 def one_side_keys(const float[:, ::1] gradient, const double[:, ::1] weight):
     """Keys of rows, (n_rows,) uint32: the smaller, the larger their gradients are.
 
-    See `one_side_sample`, which finds the thresholds among the rows of one process.
+    Where rows lie on several processes, these find the threshold of the keys together. On one,
+    `one_side_sample` does.
     """
     cdef Py_ssize_t n = gradient.shape[1]
     cdef Py_ssize_t stride = n if weight is not None and weight.shape[0] > 1 else 0
@@ -577,7 +583,11 @@ def rows_with_digit(
     const uint64_t[::1] keys, const int64_t[::1] start, const uint64_t[::1] low, int shift,
     const int64_t[::1] digit,
 ):
-    """The rows with a certain digit in each group, ascending, int64: see `count_digits`."""
+    """The rows whose key has a certain digit in its group, ascending, int64.
+
+    The digit of a key is ``(key - low) >> shift``, by the ``low`` of its group, whose keys begin
+    at ``start``.
+    """
     cdef Py_ssize_t g, i
     cdef Py_ssize_t n_found = 0
     rows = np.empty(keys.shape[0] + 1, dtype=np.int64)

@@ -51,7 +51,7 @@ cdef struct ScorePlan:
     Routes routes
     Pile sources              # of Source
     Pile tables               # of uint8_t
-    Pile slots                # of int32_t: see slot_of
+    Pile slots                # of int32_t: `slot_of` finds them
     Pile room                 # of bytes: a tree's tests, values and children, then the tiles
 
 
@@ -68,6 +68,7 @@ cdef inline int32_t n_codes(const BinColumn* column) noexcept nogil:
 cdef inline bint bin_goes_right(
     const Tree* tree, const StoredNode* node, int32_t missing_bin, int32_t b
 ) noexcept nogil:
+    """Whether rows in a bin go right at a node."""
     if node.last_word > node.first_word:
         return not tree.words[node.first_word + b // 32] >> (b % 32) & 1
     return not node.missing_left if b == missing_bin else b > node.bin
@@ -77,6 +78,7 @@ cdef inline bint code_goes_right(
     const Tree* tree, const StoredNode* node, int32_t missing_bin, const BinColumn* column,
     int32_t code,
 ) noexcept nogil:
+    """Whether rows with a code of a column go right at a node."""
     return bin_goes_right(
         tree, node, missing_bin,
         bin_of_code(column, code) if column.width > 0 else bin_of_stored(column, code))
@@ -148,7 +150,8 @@ cdef void score_tile(
 ) noexcept nogil:
     """Add the values of a tile's rows, one after the other, to scores.
 
-    Behind `columns` is room for all of them.
+    ``columns``: room for what tests read, first an address for each source. Behind these is
+    memory for bits that are made of codes, and for copies of codes in a short last tile.
     """
     cdef Py_ssize_t n = min(<Py_ssize_t>LEAF_TILE, plan.n_rows - start)
     cdef const Source* source = <const Source*>plan.sources.items
@@ -175,6 +178,7 @@ cdef void score_tile(
 cdef void score_rows(
     const ScorePlan* plan, Py_ssize_t first, const uint8_t** columns, double* score_inout,
 ) noexcept nogil:
+    """Add the values of up to SCORE_ROWS rows, from ``first`` on, to their scores."""
     cdef Py_ssize_t last = min(first + SCORE_ROWS, plan.n_rows)
     cdef Py_ssize_t start
     cdef int64_t at
@@ -290,6 +294,7 @@ cdef int test_bit(
 cdef int make_test(
     ScorePlan* plan, const Tree* tree, const StoredNode* node, Test* test_out
 ) except -1:
+    """Choose the test of a node: a cut of codes, an interval of them, or a bit made for it."""
     cdef const BinColumn* column = &plan.columns[node.feature]
     cdef int32_t missing_bin = plan.missing_bin[node.feature]
     if is_cut(column, node, missing_bin):
@@ -360,7 +365,11 @@ def add_trees(
     Forest forest, int64_t first_tree, BinStore store, const int32_t[::1] missing_bin,
     int n_threads, double[:, ::1] scores_inout, const uint32_t[::1] numbers=None,
 ):
-    """Add the trees of a forest from one on, a tree for each score: see `add_tree`."""
+    """Add the trees of a forest from one on, a tree for each score.
+
+    - ``missing_bin``, (n_features,): -1 where there is none.
+    - ``numbers``, (n_rows,): the rows of the store that have scores, ascending; None: all.
+    """
     cdef const int64_t* start = forest.leaf_start + first_tree
     cdef ScorePlan plan = new_plan(store, &missing_bin[0], scores_inout.shape[1], numbers)
     cdef Tree tree
@@ -379,6 +388,7 @@ def add_trees(
 cdef ScorePlan new_plan(
     BinStore store, const int32_t* missing_bin, Py_ssize_t n_rows, const uint32_t[::1] numbers,
 ) noexcept:
+    """A plan without trees, for all rows of a store or for those of ``numbers``."""
     cdef ScorePlan plan
     memset(&plan, 0, sizeof(ScorePlan))
     plan.columns = store.columns

@@ -35,10 +35,10 @@ cdef struct Division:
     int index                 # of the leaf in its tree
     bint ahead                # of its turn
     bint alone                # one thread does all
-    double work               # see `work_of`
+    double work               # in updates and visits of bins
     int status                # 0 or NO_MEMORY
     Leaf parent               # a copy of the leaf
-    int node                  # in its place
+    int node                  # the one that takes its place
     Leaf* left
     Leaf* right
     const BinColumn* column
@@ -80,7 +80,7 @@ cdef struct Batch:
     Division* divisions
     int n_divisions
     int max_divisions
-    double work               # of all divisions: see `work_of`
+    double work               # of all divisions, in updates and visits of bins
     Siblings* siblings
     int n_siblings
     LaneRange* lane_ranges

@@ -301,10 +301,10 @@ cdef int begin_division(Shared* shared, Division* division) noexcept nogil:
 cdef void begin_task(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
     """Begin to divide a leaf whose work threads share out."""
     cdef Division* division = &batch.divisions[task.index]
-    cdef int own_thread = division.ws.thread
+    cdef int thread_before = division.ws.thread
     division.ws.thread = thread
     division.status = begin_division(shared, division)
-    division.ws.thread = own_thread
+    division.ws.thread = thread_before
 
 
 cdef int divide_alone(Shared* shared, Division* division) noexcept nogil:
@@ -483,7 +483,7 @@ cdef int split_divided(Shared* shared, Workspace* ws) noexcept nogil:
 
 
 cdef void stay_leaf(Workspace* ws, int index) noexcept nogil:
-    """Give back what a leaf has that is not split after all."""
+    """Release the histograms of a leaf that is not split after all, and take its rows back."""
     cdef Leaf* leaf = &ws.leaves[index]
     cdef Leaf* child
     cdef int side

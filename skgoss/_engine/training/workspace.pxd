@@ -42,7 +42,7 @@ cdef struct Leaf:
     Py_ssize_t n_left_behind  # of the rows of records[buffer], how many have left
     int slot                  # of its histogram; -1: none, or made of its few rows each time
     int mask                  # of the features that it is searched for: ws.splittable[mask]
-    bint is_divided           # its children are known: see `Workspace.children`
+    bint is_divided           # its children are known, in `Workspace.children`
     int depth
     int node                  # the inner node above it; -1: it is the root
     int is_left
@@ -87,7 +87,7 @@ cdef struct TileSums:
 
 cdef struct Pool:
     # What all threads that divide leaves of a tree take from: histograms, masks and sets.
-    int64_t lock              # see `spin_lock`
+    int64_t lock              # of all that follows
     int n_slots               # of histograms
     int n_free
     int64_t n_masks
@@ -121,7 +121,7 @@ cdef struct Workspace:
     int n_threads             # that share the rows out
     Scratch scratch
     Pool* pool
-    uint64_t* records[3]      # see layout.h; the last one: see ROOT_BUFFER
+    uint64_t* records[3]      # of the leaves' rows; the last one is ROOT_BUFFER
     # By row, then: whether it is in the one leaf that still has the root's records, and where
     # among these its own is, if the rows are sampled.
     uint8_t* stays
@@ -145,7 +145,7 @@ cdef struct Workspace:
     PartialBound* partial_bounds[2]  # of all their features
     int8_t* above             # by two leaves: 1: the second bounds the first from above,
     #                           -1: from below, 0: it does not
-    int32_t* row_of           # by feature: see MonotoneBounds; NULL unless bounds are ADVANCED
+    int32_t* row_of           # of `MonotoneBounds`, by feature; NULL unless bounds are ADVANCED
     int n_split_features      # those with a row
     int32_t* split_features
     Histogram* slots
@@ -182,8 +182,8 @@ cdef struct Workspace:
     double hessian_scale
     uint64_t tree_index
     double learning_rate
-    double self_concordance        # of the loss: see leaf_step
-    bint reweighted                # see curvature
+    double self_concordance        # of the loss, which limits leaf_step
+    bint reweighted                # hessians are weights of least squares, see curvature
     double more_l2                 # is added to that of the options
 
 cdef struct Settings:
@@ -204,7 +204,7 @@ cdef struct ForcedSplit:
 
 cdef struct Constraints:
     Bounding bounding
-    const int8_t* sign        # by feature: see MonotoneBounds
+    const int8_t* sign        # by feature: 1: outputs rise with it, -1: they fall, 0: free
     double penalty            # on splits of monotone features near the root
     const double* factor      # of gains, by feature; NULL: ones
     int n_sets                # of features that may interact; 0: all may

@@ -39,6 +39,7 @@ cdef int take_slot(const Binned* data, Workspace* ws) noexcept nogil:
 
 
 cdef void free_slot(Workspace* ws, Leaf* leaf) noexcept nogil:
+    """Release a leaf's histogram, if it has one."""
     cdef Pool* pool = ws.pool
     if leaf.slot >= 0:
         spin_lock(&pool.lock)
@@ -71,6 +72,7 @@ cdef bint leaf_before(const Workspace* ws, int a, int b) noexcept nogil:
 
 
 cdef void heap_push(Workspace* ws, int leaf) noexcept nogil:
+    """Let a leaf wait for its turn."""
     cdef int at = ws.n_heap
     cdef int up
     ws.n_heap += 1
@@ -84,6 +86,7 @@ cdef void heap_push(Workspace* ws, int leaf) noexcept nogil:
 
 
 cdef int heap_pop(Workspace* ws) noexcept nogil:
+    """Take out the leaf whose turn is next; there is one."""
     cdef int top = ws.heap[0]
     cdef int last, at, down
     ws.n_heap -= 1

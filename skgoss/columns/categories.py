@@ -320,7 +320,10 @@ def with_n_categories(columns: Columns, vocabularies: dict[int, Vocabulary]) -> 
 
 
 def _distinct(values: NDArray[Any]) -> tuple[list[Any], NDArray[Any]]:
-    """The distinct values, and the index of each; few values are not compared."""
+    """The values, each once, and for each row the index of its value.
+
+    If there are few rows, each of them has an entry of its own.
+    """
     if len(values) <= FEW_VALUES:
         return values.tolist(), np.arange(len(values))
     distinct, codes = np.unique(values, return_inverse=True)

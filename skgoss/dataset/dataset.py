@@ -706,6 +706,11 @@ class Dataset(Elsewhere):
                 raise
 
     def _bin_rows(self, request: Request) -> Prepared:
+        """The rows in the bins that a fit asks for, binned if they are not yet.
+
+        Their values come along if the fit needs them. Also returns the schema, and the
+        binned data set that the bins come from.
+        """
         self._load()
         if self._mapped is not None:
             self._mapped.check_mapped(by_time=True)

@@ -105,7 +105,10 @@ def _refuse_unused_groups(fit: Fit, arguments: FitArguments) -> None:
 
 
 def _split(fit: Fit, sets: Sequence[EvaluationSet]) -> None:
-    """Split the rows of a fit with the option ``folds`` or ``preset``."""
+    """Bin the rows of a fit with the option ``folds`` or ``preset``, and split them.
+
+    Without folds or a search to be run, the rows stay as they are.
+    """
     fit.splits, fit.sets = fit.data.splits(), sets
     fit.others = next((s for s in sets if s.rows is not fit.data.rows), None)
     fit.pairs = _pairs(fit)

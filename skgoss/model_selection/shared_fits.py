@@ -233,7 +233,11 @@ class SharedFits:
             return run(fit)
 
     def bins(self, data: str | None, *args: Any, **options: Any) -> BinnedDataset:
-        """What stands for `BinnedDataset.build`."""
+        """The bins of `BinnedDataset.build`, which fits of the same rows share.
+
+        Fits that differ in ``min_child_samples`` share them, too, unless that decides
+        which columns are left out.
+        """
         columns, settings = args
 
         def shared(least: int) -> BinnedDataset:

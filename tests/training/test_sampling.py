@@ -152,6 +152,14 @@ def test_a_bag_has_about_its_share(fraction):
         assert abs((kept & other).mean() - both) < 5 * np.sqrt(both / n)
 
 
+@pytest.mark.parametrize("n", [0, 1, 999, 1000])
+def test_a_bag_is_that_of_fewer_rows_and_that_of_the_others(n):
+    whole = bagging_mask(1000, 0.5, 3, 0)
+    np.testing.assert_array_equal(bagging_mask(n, 0.5, 3, 0), whole[:n])
+    rest = bagging_mask(1000 - n, 0.5, 3, 0, first=n)
+    np.testing.assert_array_equal(rest, whole[n:])
+
+
 @pytest.mark.parametrize("n", [0, 1, 15, 1025, 32_768, 100_003])
 @pytest.mark.parametrize("share", [0.0, 0.02, 0.5, 1.0])
 def test_rows_of_masks(n, share):

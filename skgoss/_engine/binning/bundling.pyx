@@ -372,7 +372,11 @@ def recent_fit(
     Only the 64 newest bundles are tried. What stands side by side, as the columns of one
     encoded category do, stays together.
 
-    Parameters and the result are those of `first_fit`.
+    - ``start``, ``rows``: where the entries of each column begin, and their rows.
+    - ``n_codes``, (n_columns,): of each column, without that of its default.
+    - ``max_conflicts``, ``max_codes``: of a bundle, at most.
+
+    Returns (n_columns,), int32: each column's bundle, 0, 1, ... as they are opened.
     """
     cdef SparseColumns sparse = with_limits(
         as_sparse_columns(start, rows, n_rows), max_conflicts, n_codes, max_codes)

@@ -112,9 +112,9 @@ cdef void bin_rows(
 
 cdef void bin_some(void* context, Py_ssize_t task, Py_ssize_t end, int thread) noexcept nogil:
     cdef CategoryLoop* loop = <CategoryLoop*> context
-    cdef int64_t n_parts = (loop.n_rows + ROWS_PER_TASK - 1) // ROWS_PER_TASK
-    cdef Py_ssize_t j = task // n_parts
-    cdef int64_t start = task % n_parts * ROWS_PER_TASK
+    cdef int64_t n_blocks = (loop.n_rows + ROWS_PER_TASK - 1) // ROWS_PER_TASK
+    cdef Py_ssize_t j = task // n_blocks
+    cdef int64_t start = task % n_blocks * ROWS_PER_TASK
     cdef int64_t stop = min(start + ROWS_PER_TASK, loop.n_rows)
     if is_stopped(&loop.watch):
         return
@@ -137,7 +137,7 @@ def bin_categories(
     - ``bins_out``, (n_columns, n_rows).
     """
     cdef int64_t n_rows = bins_out.shape[1]
-    cdef int64_t n_parts = (n_rows + ROWS_PER_TASK - 1) // ROWS_PER_TASK
+    cdef int64_t n_blocks = (n_rows + ROWS_PER_TASK - 1) // ROWS_PER_TASK
     cdef CategoryLoop loop
     if bins_out.shape[0] * n_rows == 0:
         return
@@ -146,5 +146,5 @@ def bin_categories(
     loop.bin_of, loop.bins, loop.width = &bin_of[0], &bins_out[0, 0], sizeof(bin_t)
     loop.watch = start_watch()
     with nogil:
-        parallel_for(bin_some, &loop, bins_out.shape[0] * n_parts, 1, n_threads)
+        parallel_for(bin_some, &loop, bins_out.shape[0] * n_blocks, 1, n_threads)
     end_watch(&loop.watch)

@@ -106,7 +106,7 @@ cdef inline void load_read(
     const InputColumns* inputs, Py_ssize_t column, const int64_t* rows, int64_t start, int64_t n,
     double* values_out,
 ) noexcept nogil:
-    """Load some of these values."""
+    """Load n values of a column: those of rows, or of a sparse one the stored ones."""
     if not is_sparse(inputs, column):
         load_block(inputs, column, rows, start, n, values_out)
         return

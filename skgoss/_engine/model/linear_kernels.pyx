@@ -329,8 +329,8 @@ cdef double shortened(const Rates* rates, double lower, double upper) noexcept n
     """The fraction of the steps between two values after which the loss has surely not risen.
 
     Let c be the self-concordance of the loss (`leaf_step` in training/gains.h), d the Newton
-    step of a row, and D the largest |d|. A part t of all steps changes the loss of the leaf by no
-    more than the sum of h d^2 times (exp(c t D) - c t D - 1) / (c D)^2 - t. This falls up to
+    step of a row, and D the largest |d|. A fraction t of all steps changes the loss of the leaf by
+    no more than the sum of h d^2 times (exp(c t D) - c t D - 1) / (c D)^2 - t. This falls up to
     t = log(1 + c D) / (c D). For one value it is the limit of a constant leaf.
     """
     cdef double most = rates.self_concordance * max(fabs(lower), fabs(upper)) / rates.rate
@@ -379,16 +379,16 @@ cdef bint fit_line(
     const LeafScratch* scratch, double* lower_out, double* upper_out, const Line* line_out,
 ) noexcept nogil:
     """Fit one leaf, with steps that are not too long; False: it stays constant."""
-    cdef double part
+    cdef double fraction
     cdef int64_t j
     if not fit_leaf(values, leaf, gradients, rates, scratch, line_out):
         return False
     find_values(leaf, gradients.weight, line_out, scratch, lower_out, upper_out)
-    part = shortened(rates, lower_out[0], upper_out[0])
-    if part < 1.0:
-        line_out.constant[0] *= part
+    fraction = shortened(rates, lower_out[0], upper_out[0])
+    if fraction < 1.0:
+        line_out.constant[0] *= fraction
         for j in range(leaf.p):
-            line_out.coefficient[j] *= part
+            line_out.coefficient[j] *= fraction
         find_values(leaf, gradients.weight, line_out, scratch, lower_out, upper_out)
     return lower_out[0] <= upper_out[0]
 

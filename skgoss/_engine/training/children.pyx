@@ -235,17 +235,17 @@ cdef int list_children(
     children. Among processes every leaf has a histogram.
     """
     cdef bint tiled = ws.n_tiles > 0
-    cdef int share = BINS_PER_TILED_UPDATE if tiled else BINS_PER_UPDATE
+    cdef int bins_per_update = BINS_PER_TILED_UPDATE if tiled else BINS_PER_UPDATE
     if start_siblings(shared, ws, parent, left, right, out) < 0:
         return NO_MEMORY
-    if shared.collectives == NULL and tiled and has_few(ws, out.larger, share):
+    if shared.collectives == NULL and tiled and has_few(ws, out.larger, bins_per_update):
         free_slot(ws, out.larger)
     if not (out.search_smaller or out.search_larger):
         return 0
     if shared.collectives == NULL:
         if out.larger.slot < 0 and (parent.slot < 0 or out.search_larger):
             return list_both_few(shared, out)
-        if has_few(ws, out.smaller, share if out.search_smaller else 1):
+        if has_few(ws, out.smaller, bins_per_update if out.search_smaller else 1):
             return list_larger(shared, out)
     return NO_MEMORY if take_smaller_slot(ws, out) < 0 else 1
 

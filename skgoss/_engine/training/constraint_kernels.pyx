@@ -204,7 +204,7 @@ cdef bint bound_by_neighbors(
 # ------------------------------------------------------------------ growing
 
 cdef void start_constraints(Workspace* ws) noexcept nogil:
-    """Forget the last tree."""
+    """Forget the bounds of the last tree."""
     cdef int i
     if ws.above != NULL:
         ws.above[0] = 0
@@ -360,7 +360,7 @@ cdef int next_stale(
 
 
 cdef void bound_leaves(const Shared* shared, Workspace* ws) noexcept nogil:
-    """At last, bounds that keep values near the outputs in the outputs' order."""
+    """Bound the leaves of a grown tree, so that their values have the order of their outputs."""
     cdef Py_ssize_t stride = shared.settings.max_leaves
     cdef int low, high
     if shared.constraints.bounding < INTERMEDIATE:

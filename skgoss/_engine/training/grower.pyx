@@ -64,7 +64,7 @@ cdef double sampled_share(settings):
 
 
 cdef direction(uint64_t seed, uint64_t round_index, int n_scores):
-    """Half of the scores, at random, get the sign 1 and the others -1."""
+    """Give half of the scores, at random, the sign 1 and the others -1."""
     signs = np.full(n_scores, -1.0, dtype=np.float32)
     cdef float[::1] signs_out = signs
     cdef uint64_t random = key(seed, DIRECTION, round_index)

@@ -282,7 +282,7 @@ cdef struct Candidate:
 
 
 cdef Py_ssize_t candidate_size(const Workspace* ws) noexcept nogil:
-    """In integers of 8 bytes."""
+    """The size of a candidate with its set of bins, in integers of 8 bytes."""
     return (sizeof(Candidate) + ws.set_size * sizeof(uint32_t) + 7) // 8
 
 

@@ -135,7 +135,7 @@ cdef Py_ssize_t decide_sparse(
     const BinColumn* column, const uint64_t* records, Py_ssize_t n, uint64_t id_mask,
     const uint8_t* goes_left, uint8_t* mask_out,
 ) noexcept nogil:
-    """All rows go where the default bin goes, but for stored ones whose bin does not.
+    """Decide by a sparse column: all rows go with the default bin but some of the stored ones.
 
     The leaf's rows and the stored ones are both ascending: whichever is behind jumps ahead.
     """
@@ -525,7 +525,7 @@ cdef void list_chunks(
 
 
 cdef void count_left(Batch* batch) noexcept nogil:
-    """Before the rows move: where those of each chunk go."""
+    """Find where the rows of each chunk go, before they move."""
     cdef Division* division
     cdef Task* task
     cdef int i

@@ -237,7 +237,7 @@ cdef int make_slots(ScorePlan* plan, int32_t n_nodes) except -1:
 
 
 cdef int32_t* slot_of(ScorePlan* plan, const BinColumn* column, bint has_bits) noexcept nogil:
-    """Where the number of a feature's last source of codes, or of bits, is or belongs."""
+    """Where to look up, or to note, a feature's last source of codes or of bits."""
     cdef int32_t* slots = <int32_t*>plan.slots.items
     cdef const Source* sources = <const Source*>plan.sources.items
     cdef const Source* source

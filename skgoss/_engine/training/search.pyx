@@ -83,7 +83,7 @@ cdef FeatureSet feature_set(
     const Shared* shared, const Workspace* ws, int side, const Leaf* leaf,
     const int32_t* features, int n, bint consecutive,
 ) noexcept nogil:
-    """Features to search in one of the two leaves at hand."""
+    """The features to search in one of two siblings, and what is known of them there."""
     cdef FeatureSet out
     out.features = features
     out.n = n
@@ -104,7 +104,7 @@ cdef void search_leaf(
     Shared* shared, Workspace* ws, int side, const Leaf* leaf, const Histogram* histogram,
     const int32_t* features, int n, bint consecutive, int thread, Split* best_inout,
 ) noexcept nogil:
-    """Search n features in one of the two leaves at hand."""
+    """Search n features in one of two siblings."""
     cdef FeatureSet searched = feature_set(shared, ws, side, leaf, features, n, consecutive)
     search_features(
         &ws.data, encoding_of(ws, leaf), histogram, &searched, &leaf.stats, &ws.rules,
@@ -150,7 +150,7 @@ cdef void finish_features(
     Shared* shared, Siblings* siblings, int kind, const Histogram* smaller,
     const int32_t* features, int n, bint consecutive, int thread,
 ) noexcept nogil:
-    """Some features of both siblings, or of one: complete their sums and search them."""
+    """Complete the sums of some features of both siblings, or of one, and search them."""
     cdef Workspace* ws = siblings.ws
     cdef Split best[2]
     cdef int side
@@ -174,7 +174,7 @@ cdef void finish_features(
 cdef void finish_tile(
     Shared* shared, Siblings* siblings, int64_t number, int thread,
 ) noexcept nogil:
-    """The features of a tile: sum the smaller sibling's rows, then finish them."""
+    """Sum the smaller sibling's rows in a tile, complete the sums and search them."""
     cdef const Tile* tile = &siblings.ws.tiles[number]
     cdef Histogram sums = sum_tile(shared, siblings.ws, tile, siblings.smaller, thread)
     finish_features(
@@ -185,7 +185,7 @@ cdef void finish_tile(
 cdef void finish_summed(
     Shared* shared, Siblings* siblings, int kind, int64_t first, int64_t end, int thread,
 ) noexcept nogil:
-    """Features of siblings whose rows are summed."""
+    """Complete the sums of some features of siblings whose rows are summed, and search them."""
     cdef Workspace* ws = siblings.ws
     finish_features(
         shared, siblings, kind, &ws.slots[siblings.smaller.slot],
@@ -214,7 +214,7 @@ cdef void search_siblings(Shared* shared, Siblings* siblings) noexcept nogil:
 
 
 cdef void search_task(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
-    """Some features of siblings, or a tile."""
+    """Search some features of siblings, or a tile."""
     cdef Siblings* siblings = &batch.siblings[task.index]
     if siblings.is_summed:
         finish_summed(shared, siblings, task.kind, task.first, task.end, thread)

@@ -152,7 +152,7 @@ cdef void make_child(
     Workspace* ws, const Leaf* parent, int node, bint is_left, Sums sums, double l2,
     Leaf* child_out,
 ) noexcept nogil:
-    """All of a child but its rows. It has its bounds already."""
+    """Fill in all of a child but its rows. It has its bounds already."""
     cdef SplitRules rules = ws.rules
     cdef double lower = child_out.stats.lower
     cdef double upper = child_out.stats.upper

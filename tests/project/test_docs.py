@@ -380,6 +380,31 @@ def has_name(module: str, names: list[str]) -> bool:
     return True
 
 
+def sources_of_classes() -> dict[str, str]:
+    """The sources of the files that define a class or struct, by its name."""
+    found: dict[str, str] = {}
+    for path in (ROOT / "skgoss").rglob("*"):
+        if path.suffix in (".py", ".pyx", ".pxd", ".h"):
+            text = path.read_text(encoding="utf-8")
+            for names in re.findall(r"\b(?:class|struct) (\w+)|^} (\w+);", text, re.M):
+                found["".join(names)] = found.get("".join(names), "") + text
+    return found
+
+
+SOURCES = sources_of_classes()
+
+
+def is_missing_member(word: str) -> bool:
+    """Whether a word such as `Class.member` names nothing in the files of the class.
+
+    Pages also name what public classes do not have.
+    """
+    owner, _, member = word.partition(".")
+    if owner not in SOURCES or hasattr(skgoss, owner) or not member.isidentifier():
+        return False
+    return not re.search(rf"\b{member}\b", SOURCES[owner])
+
+
 def unknown(text: str) -> list[str]:
     """The words in backticks that name files or parts of modules that do not exist."""
     text = re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S)
@@ -390,6 +415,7 @@ def unknown(text: str) -> list[str]:
         for word in words
         if (is_file(word) and word.strip("/") not in PATHS)
         or (is_name(word) and not name_is_there(word))
+        or is_missing_member(word)
     ]
 
 
@@ -407,13 +433,14 @@ def test_unknown_files_and_names_are_found():
     `_engine/columns/`, `_engine/training/tree`, `loop.train(state)`,
     `columns.Columns`, `loop.Trained.ensemble`, and those that do not exist:
     `boosters.py`, `training/dataset_builder.py`, `_engine/training/splits`,
-    `loop.learn(state)`, `loop.Trained.trees`"""
+    `loop.learn(state)`, `loop.Trained.trees`, `Boosting.burst`; not `Boosting.boost`"""
     assert unknown(text) == [
         "boosters.py",
         "training/dataset_builder.py",
         "_engine/training/splits",
         "loop.learn",
         "loop.Trained.trees",
+        "Boosting.burst",
     ]
 
 

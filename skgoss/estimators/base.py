@@ -635,9 +635,9 @@ class LGBMModel(
             indices of leaves or SHAP values. If the objective of a classifier is a
             function, the result is that of ``predict_proba``.
         """
+        n_threads = self._n_threads(kwargs, self.predict)
         output = predictions.kind(raw_score, pred_leaf, pred_contrib, pred_interactions)
         span = start_iteration, num_iteration
-        n_threads = self._n_threads(kwargs, self.predict)
         return self._output(
             X, output, span, validate_features, n_threads, self._finish, to_parquet
         )

@@ -202,9 +202,9 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
             warning. For several targets, a list with the probabilities of each; raw
             scores are in one array, those of the first target first.
         """
+        n_threads = self._n_threads(kwargs, self.predict_proba)
         output = predictions.kind(raw_score, pred_leaf, pred_contrib, pred_interactions)
         span = start_iteration, num_iteration
-        n_threads = self._n_threads(kwargs, self.predict_proba)
         return self._output(
             X, output, span, validate_features, n_threads, _probabilities, to_parquet
         )

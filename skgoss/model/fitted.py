@@ -201,9 +201,9 @@ class FittedModel:
         ``length`` is the number of rounds. None, 0 or less: all. ValueError if some
         models of a weighted sum would lack their start scores.
         """
-        n_rounds = self.trees.n_rounds
         start = whole("start_iteration", start)
         length = None if length is None else whole("num_iteration", length)
+        n_rounds = self.trees.n_rounds
         start = min(max(start, 0), n_rounds)
         if length is None or length <= 0:
             return start, n_rounds

@@ -31,7 +31,10 @@ def make_predictor(
     decision = arrays["decision_type"]
     categorical = decision & CATEGORICAL != 0
     missing = np.where(categorical, 0, decision >> MISSING_SHIFT)
-    set_of = _distinct_sets(arrays["threshold"], categorical, sets)
+    set_of = np.zeros(len(decision), dtype=np.int64)
+    if categorical.any():
+        sets_of_nodes = arrays["threshold"][categorical].astype(np.int64)
+        set_of[categorical] = _distinct_sets(sets)[sets_of_nodes]
     # By feature first, so that the values of a column are loaded once for all slots.
     n_kinds = 3 + int(set_of.max(initial=-1)) + 1
     kind = np.where(categorical, 3 + set_of, missing)
@@ -138,19 +141,12 @@ def _byte_columns(
     return slot_bytes, slot_bit, outside_start, n_numeric + 8 * len(lengths)
 
 
-def _distinct_sets(
-    threshold: NDArray[np.float64], categorical: NDArray[np.bool_], sets: CategorySets
-) -> NDArray[np.int64]:
-    """The number of the first set that is equal to each categorical node's."""
-    set_of = np.zeros(len(threshold), dtype=np.int64)
+def _distinct_sets(sets: CategorySets) -> NDArray[np.int64]:
+    """The number of the first set that is equal to each set."""
     first: dict[bytes, int] = {}
-    number = np.array(
+    return np.array(
         [
             first.setdefault(sets.words[start:stop].tobytes(), j)
             for j, (start, stop) in enumerate(pairwise(sets.start.tolist()))
-        ],
-        dtype=np.int64,
+        ]
     )
-    if categorical.any():
-        set_of[categorical] = number[threshold[categorical].astype(np.int64)]
-    return set_of

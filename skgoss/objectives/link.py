@@ -85,6 +85,8 @@ class Link:
 
         Of a distribution, the shape is (n, 1). 'identity' may return ``raw`` itself.
         """
+        if self.kind == "identity" and not self.levels:
+            return raw
         if self.mixes_scores:
             predictions = transform(self, np.ascontiguousarray(raw.T), n_threads)
             return np.ascontiguousarray(predictions.T)

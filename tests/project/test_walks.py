@@ -48,7 +48,7 @@ WALKS = {
     ("regressor", "fit"): (185, 24, 62),
     ("classifier", "fit"): (195, 25, 68),
     ("folds", "fit"): (1192, 41, 294),
-    ("regressor", "predict"): (39, 9, 19),
+    ("regressor", "predict"): (34, 9, 17),
 }
 
 

@@ -1171,11 +1171,12 @@ def _start(params: Mapping[str, Any] | None, train_set: Dataset) -> Fit:
     if isinstance(word, str) and word.lower() in NOT_BUILT_IN:
         options = options.with_objective(FunctionOfRound())
     # The rounds are the user's, so no rows are held out to end them.
-    fit = options.start(train_set, FitArguments(early_stopping_round=0))
-    by_round = "with Booster(params, train_set), whose rounds are trained one by one"
-    if fit.pairs is not None:
-        words = f"{fit.option_of_folds} cannot be used {by_round}. Use train."
-        raise ValueError(words)
+    fit = options.start(
+        train_set,
+        FitArguments(early_stopping_round=0),
+        no_folds="{option} cannot be used with Booster(params, train_set), whose rounds"
+        " are trained one by one. Use train.",
+    )
     ignored = [
         name for name in _OF_ROUNDS if (options.passed_options.get(name) or 0) > 0
     ]

@@ -150,13 +150,16 @@ def train(
         ),
     )
     lightgbm3.describe_columns(train_set, feature_name, categorical_feature)
-    fit = options.start(train_set, arguments, earlier_model(init_model))
+    no_folds = ""
+    if keep_training_booster:
+        no_folds = (
+            "keep_training_booster=True cannot be used with folds: the model of several"
+            " folds cannot be trained further."
+        )
+    fit = options.start(
+        train_set, arguments, earlier_model(init_model), no_folds=no_folds
+    )
     if fit.pairs is not None:
-        if keep_training_booster:
-            raise ValueError(
-                "keep_training_booster=True cannot be used with folds: the model of"
-                " several folds cannot be trained further."
-            )
         return Booster._from_model(entry.run(fit, Booster._from_model))
     in_training = Booster._from_model(fit)
     shown = in_training._shown_to_callbacks()

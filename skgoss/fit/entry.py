@@ -30,13 +30,15 @@ def start(
     n_threads: int | None = None,
     build_bins: BuildBins | None = None,
     searches: bool = True,
+    no_folds: str = "",
 ) -> Fit:
     """Read the data of a fit and bin its rows: see `FitData` and `Fit`.
 
     The first set is the training set, the others are evaluation sets. If their rows are
     spread over processes, all ranks start their fits at the same time, each with its
     rows, and all get the same model. A rank without rows passes any row as ``X``, which
-    tells the columns.
+    tells the columns. ``no_folds`` is the error of a fit with folds, before it bins
+    rows: '{option}' in it stands for the option that asks for them.
     """
     has_end = settings.time_limit is not None or INTERRUPTIONS
     limit = TimeLimit.begun(settings.time_limit) if has_end else NO_LIMIT
@@ -54,7 +56,7 @@ def start(
     if not unused_options.NAMES.isdisjoint(settings.written):
         unused_options.warn_of(settings, data, fit.plan.make_metrics())
     if data.settings.folds is not None or settings.preset is not None:
-        _split(fit, named)
+        _split(fit, named, no_folds)
     elif arguments.groups is not None or arguments.time is not None:
         _refuse_unused_groups(fit, arguments)
     if fit.pairs is None and data.search is None:
@@ -104,7 +106,7 @@ def _refuse_unused_groups(fit: Fit, arguments: FitArguments) -> None:
     warn_unused(f"time {needs}")
 
 
-def _split(fit: Fit, sets: Sequence[EvaluationSet]) -> None:
+def _split(fit: Fit, sets: Sequence[EvaluationSet], no_folds: str) -> None:
     """Bin the rows of a fit with the option ``folds`` or ``preset``, and split them.
 
     Without folds or a search to be run, the rows stay as they are.
@@ -114,8 +116,8 @@ def _split(fit: Fit, sets: Sequence[EvaluationSet]) -> None:
     fit.pairs = _pairs(fit)
     if fit.pairs is None and fit.data.search is None:
         return
-    if fit.pairs is not None and sets:
-        _refuse_sets(fit)
+    if fit.pairs is not None and (sets or no_folds):
+        _refuse_folds(fit, no_folds)
     binned = _binned(fit)
     binned.storage.pack()
     rows = replace(fit.data.rows, binned=binned)
@@ -138,15 +140,18 @@ def _pairs(fit: Fit) -> list[Pair] | None:
     return splits.of_option(splitter, fit.data.rows.collectives.broadcast)
 
 
-def _refuse_sets(fit: Fit) -> None:
-    argument = "valid_sets" if fit.data.task.owner == "train" else "eval_set"
-    option = fit.option_of_folds
-    is_chosen = option.startswith("preset")
-    advice = "add other rows to it" if is_chosen else "set folds=None"
-    raise ValueError(
-        f"{argument} cannot be used with {option}: each model is evaluated on the"
-        f" test rows of its fold. Leave {argument} out, or {advice}."
-    )
+def _refuse_folds(fit: Fit, no_folds: str) -> None:
+    """Say why the fit cannot have folds; without a reason, its evaluation sets are."""
+    is_chosen = "folds" in fit.data.preset_params
+    name = "preset" if is_chosen else "folds"
+    if not no_folds:
+        argument = "valid_sets" if fit.data.task.owner == "train" else "eval_set"
+        advice = "add other rows to it" if is_chosen else "set folds=None"
+        no_folds = (
+            f"{argument} cannot be used with {{option}}: each model is evaluated on the"
+            f" test rows of its fold. Leave {argument} out, or {advice}."
+        )
+    raise ValueError(no_folds.format(option=f"{name}={getattr(fit.settings, name)!r}"))
 
 
 def _binned(fit: Fit) -> BinnedDataset:

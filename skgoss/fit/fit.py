@@ -281,12 +281,6 @@ class Fit:
         fitted = self.model(trained)
         return fitted if keeps_rounds else self.with_baseline(fitted)
 
-    @property
-    def option_of_folds(self) -> str:
-        """The option that the user has set, for which there are folds, in words."""
-        name = "preset" if "folds" in self.data.preset_params else "folds"
-        return f"{name}={getattr(self.settings, name)!r}"
-
     def is_over(self, limit: TimeLimit) -> bool:
         """Whether a limit is reached, as the first process sees it."""
         collectives = self.data.rows.collectives

@@ -499,22 +499,6 @@ def test_copies_are_not_in_training():
         )
 
 
-def test_use_in_the_middle_of_training():
-    booster = started()
-    for i in range(3):
-        booster.update()
-        whole = train(options("gbdt"), dataset(), i + 1)
-        np.testing.assert_array_equal(booster.predict(X), whole.predict(X))
-        assert booster._model.trees is booster._model.trees
-        for kind in ("split", "gain"):
-            np.testing.assert_array_equal(
-                booster.feature_importance(kind), whole.feature_importance(kind)
-            )
-        assert (booster.num_trees(), booster.num_feature()) == (i + 1, 5)
-    with pytest.raises(ValueError, match=r"free_dataset\(\) first"):
-        booster.shuffle_models()
-
-
 def test_train_may_return_a_booster_in_training():
     data = dataset()
     kept = train(options("dart"), data, 3, keep_training_booster=True)

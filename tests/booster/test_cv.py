@@ -253,16 +253,6 @@ def test_early_stopping_keeps_the_best_mean():
     same(by_params, {k: v for k, v in results.items() if k != "cvbooster"})
 
 
-def test_early_stopping_ignores_the_training_set():
-    params = {**BINARY, "learning_rate": 1.0}
-    both = cv(params, rounds=30, eval_train_metric=True, early_stopping_rounds=3)
-    one = cv(params, rounds=30, early_stopping_rounds=3)
-    assert both["valid binary_logloss-mean"] == one["valid binary_logloss-mean"]
-    assert len(both["train binary_logloss-mean"]) == len(
-        one["valid binary_logloss-mean"]
-    )
-
-
 def test_callbacks_see_the_models_of_their_round():
     seen = []
 

@@ -173,29 +173,6 @@ def test_objects_whose_first_ones_are_missing(pandas):
     assert data.n_categories.tolist() == [0, 1]
 
 
-@pytest.mark.parametrize("n_rows", [1, 100])
-def test_few_rows_are_read_as_many_are(n_rows, pandas):
-    rng = np.random.default_rng(0)
-    X = pandas.DataFrame(
-        {
-            "float32": rng.normal(size=300).astype(np.float32),
-            "word": pandas.Categorical(rng.choice(list("abcde"), 300)),
-            "Int64": pandas.array(rng.integers(0, 9, 300), "Int64"),
-            "bool": rng.random(300) < 0.5,
-            "number": rng.choice([3, 4, 8], 300),
-            "object": pandas.Series(rng.choice([1.5, None], 300), dtype=object),
-            "size": pandas.Categorical(rng.choice(list("SML"), 300), ordered=True),
-        }
-    )
-    X.loc[::3, ["word", "Int64", "float32"]] = None
-    estimator, data = fit(X, ["number"])
-    expected = read(data)
-    for start in range(0, 300, n_rows):
-        some = columns(estimator, X[start : start + n_rows], reset=False)
-        np.testing.assert_array_equal(read(some), expected[start : start + n_rows])
-        assert some.n_categories.tolist() == data.n_categories.tolist()
-
-
 def test_dates_among_strings(pandas):
     X = pandas.DataFrame({"a": ["x", datetime.date(2020, 1, 1), "w"]})
     np.testing.assert_array_equal(read(fit(X)[1])[:, 0], [1, 2, 0])

@@ -532,20 +532,6 @@ def test_evaluation_sets():
     assert_same(fitted, local, X)
 
 
-@pytest.mark.parametrize("weights", [{}, {"sample_weight": WEIGHT}])
-def test_evaluation_sets_of_equal_rows(client, weights):
-    # Dask keeps equal values once, so that workers hold the rows of both sets as one.
-    chunks = (N,)
-    rows = [array(values, chunks) for values in (X, TARGET)]
-    equal = tuple(array(values, chunks) for values in (X, TARGET))
-    local = LGBMRegressor(n_estimators=3)
-    of_rows = {name: array(values, chunks) for name, values in weights.items()}
-    with dask.annotate(workers=[min(client.nthreads())]):
-        fitted = of(local).fit(*rows, **of_rows, eval_set=[equal])
-    local.fit(X, TARGET, **weights, eval_set=[(X.copy(), TARGET.copy())])
-    assert_same(fitted, local, X)
-
-
 def test_equal_values_of_one_part_are_two_objects():
     # Processes of several parts put them together, and get two objects.
     given = InputSet("training", X, X[:, 0], *(None,) * 5, is_training=True)
@@ -889,7 +875,9 @@ def test_searches_of_local_estimators():
 # --- Other versions of distributed ----------------------------------------------------
 
 
-@pytest.mark.parametrize("protocol", nightly_if(["inproc", "tcp", "tls"], {"tcp"}))
+@pytest.mark.parametrize(
+    "protocol", nightly_if(["inproc", "tcp", "tls"], {"tcp", "tls"})
+)
 def test_without_what_distributed_does_not_document(protocol, monkeypatch):
     """Fits use another port, and bridges in place of the connections' own sockets."""
     security = None

@@ -197,18 +197,6 @@ def test_ranker_whose_marks_are_the_groups(routing):
         assert score == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize("alias", [True, "groups"])
-def test_ranker_in_a_pipeline(alias, routing):
-    model = ranker().set_fit_request(qid=alias).set_score_request(qid=alias)
-    pipeline = make_pipeline(StandardScaler(), model)
-    grid = {"lgbmranker__num_leaves": [3, 7]}
-    given = {"groups": QID} if alias == "groups" else {"groups": QID, "qid": QID}
-    search_results(GridSearchCV(pipeline, grid, cv=GroupKFold(4)), **given)
-    scorer = ndcg_scorer(5).set_score_request(qid=alias)
-    search = GridSearchCV(pipeline, grid, cv=GroupKFold(4), scoring=scorer)
-    search_results(search, **given)
-
-
 def test_several_scorers_of_a_ranker(routing):
     found = cross_validate(
         ranker().set_fit_request(qid=True),

@@ -326,13 +326,6 @@ def test_wrong_folds(folds, message):
         LGBMRegressor(folds=folds).fit(*numbers())
 
 
-@pytest.mark.parametrize("missing", [None, np.nan])
-def test_groups_must_not_be_missing(missing):
-    groups = np.array([3, missing, 4] * 80)
-    with pytest.raises(ValueError, match=r"groups must not be missing, .* in row 1"):
-        LGBMRegressor(folds=2).fit(*numbers(), groups=groups)
-
-
 @pytest.mark.parametrize(("first", "part"), [(1.0, "test"), (0.0, "train")])
 def test_each_fold_needs_weights(first, part):
     weight = np.where(np.arange(240) < 120, first, 1 - first)
@@ -346,16 +339,6 @@ def test_each_fold_needs_weights(first, part):
     ("estimator", "given", "message"),
     [
         (LGBMClassifier(folds=200), {}, "folds=200 needs .* 200 rows of a class"),
-        (
-            LGBMClassifier(folds=5),
-            {"groups": np.arange(240) % 3},
-            "folds=5 needs at least 5 groups, but X has 3",
-        ),
-        (
-            LGBMRanker(folds=5),
-            {"group": [100, 140]},
-            "folds=5 needs at least 5 queries",
-        ),
         (
             LGBMClassifier(folds=2),
             {"groups": np.zeros(240)},

@@ -199,25 +199,6 @@ def test_refit_is_refused(model):
         model.booster_.refit(X, Y)
 
 
-def test_training_goes_on():
-    data = Dataset(X, label=Y, free_raw_data=False)
-    first = skgoss.train(PARAMS, data, 3)
-    more = skgoss.train(PARAMS, data, 4, init_model=first)
-    alone = [
-        skgoss.train(
-            {**PARAMS, "alpha": a},
-            data,
-            4,
-            init_model=skgoss.train({**PARAMS, "alpha": a}, data, 3),
-        ).predict(X, raw_score=True)
-        for a in LEVELS
-    ]
-    raw = more.predict(X, raw_score=True)
-    np.testing.assert_array_equal(raw, np.column_stack(alone))
-    with pytest.raises(ValueError, match="init_model has learned the quantiles"):
-        skgoss.train({**PARAMS, "alpha": 0.5}, data, 1, init_model=first)
-
-
 def test_booster_in_training():
     data = Dataset(X, label=Y)
     valid = data.create_valid(X_VALID, label=Y_VALID)

@@ -146,29 +146,6 @@ def test_refitted_forests_keep_their_mean():
     assert ((found - y - 100) ** 2).mean() < 1.1 * ((model.predict(X) - y) ** 2).mean()
 
 
-@pytest.mark.parametrize("objective", ["regression", "poisson"])
-def test_refitted_estimators_are_those_of_lightgbm(objective):
-    X, y = data()
-    X, y = X.drop(columns=["c", "f"]), targets_of(objective, y)
-    options = {"n_estimators": 5, "learning_rate": 0.4, "reg_lambda": 2.0}
-    options |= {"objective": objective, "num_leaves": 5, "poisson_max_delta_step": 0.2}
-    if objective == "poisson":  # LightGBM's refit starts from 0
-        options |= {
-            "boost_from_average": False,
-            "learning_rate": 0.1,
-            "reg_lambda": 0.0,
-        }
-    ours = LGBMRegressor(**options).fit(X, y)
-    theirs = lightgbm.LGBMRegressor(**options, verbose=-1).fit(X, y)
-    np.testing.assert_allclose(ours.predict(X), theirs.predict(X), rtol=1e-5)
-    assert ours.booster_.params["learning_rate"] == options["learning_rate"]
-    X, y = data(200, seed=1)
-    X, y = X.drop(columns=["c", "f"]), targets_of(objective, y)
-    found = ours.booster_.refit(X, y).predict(X)
-    expected = theirs.booster_.refit(X, y).predict(X)
-    np.testing.assert_allclose(found, expected, rtol=1e-5)
-
-
 # LightGBM's refit gives these other leaves than its fit.
 OTHER_LEAVES = {
     "regression_l1": {},

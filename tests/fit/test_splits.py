@@ -455,23 +455,6 @@ def test_times_are_anything_that_sorts(kind):
 
 MIXED = np.array([1, None, DATES.tolist()[0]] * 80, dtype=object)
 MIXED[1::3] = 2
-HOLES = {
-    "NaN": np.where(np.arange(N) == 5, np.nan, TIME),
-    "NaT": np.where(np.arange(N) == 5, np.datetime64("NaT"), DATES),
-    "None": [None if row == 5 else day for row, day in enumerate(DATES.tolist())],
-    "pandas": pd.Series(DATES).where(np.arange(N) != 5),
-    "polars": pl.Series(
-        [None if row == 5 else day for row, day in enumerate(DATES.tolist())]
-    ),
-}
-
-
-@pytest.mark.parametrize("kind", HOLES)
-def test_missing_times_are_named(kind):
-    with pytest.raises(ValueError, match=r"time must not be missing, got .* in row 5"):
-        LGBMRegressor(folds=3).fit(COLUMNS, TARGET, time=HOLES[kind])
-
-
 STOPS, ONE_GROUP = {"early_stopping_round": 5}, {"groups": np.arange(N) * 0}
 BY_PLACE = [(np.arange(90), np.arange(90, N))]
 

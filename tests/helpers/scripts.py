@@ -14,7 +14,7 @@ from importlib import import_module
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
+from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.model_selection import train_test_split
 from threadpoolctl import threadpool_limits
 
@@ -126,13 +126,6 @@ def diabetes():
 
 
 @functools.cache
-def digits():
-    """Ten classes: 1347 and 450 rows, 64 columns."""
-    X, y = load_digits(return_X_y=True)
-    return halves(X, y, stratify=y)
-
-
-@functools.cache
 def curve(n=1200, seed=0):
     """A number: 900 and 300 rows, 8 columns of which 5 matter."""
     rng = np.random.default_rng(seed)
@@ -199,16 +192,3 @@ def searches(n_queries=120, seed=4):
     y = np.digitize(grade, np.quantile(grade, [0.5, 0.75, 0.9, 0.97]))
     cut = sizes[:90].sum()
     return X[:cut], X[cut:], y[:cut], y[cut:], sizes[:90], sizes[90:]
-
-
-@functools.cache
-def days(n=900, seed=5):
-    """A data frame of days in order: seasons, weekdays and lags; the target."""
-    pd = pytest.importorskip("pandas")
-    rng = np.random.default_rng(seed)
-    day = np.arange(n)
-    y = 20 + 4 * np.sin(day * 2 * np.pi / 90) + 2 * (day % 7 > 4) + rng.normal(size=n)
-    frame = pd.DataFrame({"weekday": day % 7, "season": day % 90})
-    for lag in 1, 2, 7:
-        frame[f"lag_{lag}"] = pd.Series(y).shift(lag)
-    return frame[7:].reset_index(drop=True), pd.Series(y[7:])

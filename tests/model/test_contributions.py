@@ -309,27 +309,6 @@ def test_paths_of_any_length(n_leaves, n_features):
     np.testing.assert_allclose(sums, values, **EXACT)
 
 
-def test_a_chain_of_a_thousand_features():
-    ensemble = chain(1000)
-    X = np.random.default_rng(6).normal(size=(5, 999)) + 3
-    X[0] = 1
-    values = contributions(ensemble, frame(X))
-    scores = ensemble.raw_scores(frame(X))
-    np.testing.assert_allclose(values.sum(axis=-1), scores, **EXACT)
-    # The first row reaches the end; a leaf is left out of the way by its node alone.
-    tree = ensemble.tree(0)
-    x, weight = np.polynomial.legendre.leggauss(500)
-    known = (1 + x) / 2
-    z = (covers(tree)[:, 1] / covers(tree).sum(axis=1))[:, None]
-    part = known + (1 - known) * z
-    before = np.cumprod(np.vstack([np.ones_like(x), part]), axis=0)
-    beside = tree.leaf_value[~tree.left_child][:, None] * (1 - z) * before[:-1]
-    below = np.vstack([beside * (1 - known), tree.leaf_value[-1] * before[-1:]])
-    below = below[::-1].cumsum(axis=0)[-2::-1]
-    expected = (((1 - z) / part * below - beside) * weight / 2).sum(axis=1)
-    np.testing.assert_allclose(values[0, 0, :-1], expected, **EXACT)
-
-
 def test_no_trees_and_single_leaves():
     X = np.zeros((3, 5))
     for sizes, total in (([], 0.0), ([1, 1], None)):

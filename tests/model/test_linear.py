@@ -473,34 +473,6 @@ def test_piecewise_lines_are_learned_sooner():
     assert error[True] < error[False] / 2
 
 
-def loss_of(kind, features, y):
-    """Of a model of the first 3000 rows on the others."""
-    options = {"n_estimators": 30, "linear_lambda": 0.1, "verbosity": -1, "n_jobs": 1}
-    model = kind(linear_tree=True, **options).fit(features[:3000], y[:3000])
-    if not hasattr(model, "predict_proba"):
-        return np.mean((model.predict(features[3000:]) - y[3000:]) ** 2)
-    own = model.predict_proba(features[3000:])[np.arange(1000), y[3000:]]
-    return -np.log(np.maximum(own, 1e-9)).mean()
-
-
-@pytest.mark.parametrize("holes", [False, True])
-@pytest.mark.parametrize("name", ["LGBMRegressor", "LGBMClassifier"])
-def test_as_good_as_lightgbm(name, holes):
-    ours, theirs = [], []
-    for seed in range(4):
-        random = np.random.default_rng(seed)
-        features = random.normal(size=(4000, 6))
-        y = features[:, 0] * features[:, 1] + features[:, 2]
-        y += 0.3 * random.normal(size=4000)
-        if holes:
-            features[random.random(features.shape) < 0.1] = np.nan
-        if name == "LGBMClassifier":
-            y = (y > 0).astype(int)
-        ours.append(loss_of(globals()[name], features, y))
-        theirs.append(loss_of(getattr(lightgbm, name), features, y))
-    assert np.mean(ours) < 1.03 * np.mean(theirs)
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [

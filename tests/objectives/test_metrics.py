@@ -6,7 +6,6 @@ import hashlib
 
 import numpy as np
 import pytest
-from sklearn import metrics as sk
 from sklearn.base import clone
 
 import skgoss
@@ -140,32 +139,6 @@ def test_values_are_lightgbm_s(objective, name, options, weighted):
     np.testing.assert_allclose(
         list(ours.values()), list(theirs.values()), rtol=2e-6, atol=1e-7
     )
-
-
-def test_values_are_scikit_learn_s():
-    y = TARGETS["binary"]
-    scores = np.round(X[:, 0], 1)
-    weight = RNG.uniform(0, 3, size=N)
-    p = 1 / (1 + np.exp(-scores))
-    for ours, theirs in (
-        (
-            value("auc", y, scores, weight),
-            sk.roc_auc_score(y, scores, sample_weight=weight),
-        ),
-        (
-            value("average_precision", y, scores, weight),
-            sk.average_precision_score(y, scores, sample_weight=weight),
-        ),
-        (
-            value("binary_logloss", y, p, weight),
-            sk.log_loss(y, p, sample_weight=weight),
-        ),
-        (value("l1", y, p, weight), sk.mean_absolute_error(y, p, sample_weight=weight)),
-        (value("r2", y, p, weight), sk.r2_score(y, p, sample_weight=weight)),
-        (value("quantile", y, p, alpha=0.3), sk.mean_pinball_loss(y, p, alpha=0.3)),
-        (value("poisson", y, p), np.mean(p - y * np.log(p))),
-    ):
-        np.testing.assert_allclose(ours, theirs, rtol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["ndcg", "map"])

@@ -277,15 +277,6 @@ def test_a_model_without_splits_predicts_what_lightgbm_s_does(name, weighted):
     np.testing.assert_allclose(ours, theirs, rtol=2e-6)
 
 
-def test_roots_are_learned():
-    y = target("regression") * 10
-    for model, predict in models("l2", n_estimators=20, reg_sqrt=True):
-        error = np.mean((predict(model.fit(X, y) and X) - y) ** 2)
-        assert error < 0.2 * np.var(y)
-        raw = model.predict(X, raw_score=True)
-        np.testing.assert_allclose(predict(X), np.sign(raw) * raw**2)
-
-
 def test_weights_mean_copies_in_a_model():
     name = "mape"
     y, copies = target(name), RNG.integers(0, 4, size=N)

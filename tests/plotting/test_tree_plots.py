@@ -282,23 +282,6 @@ def test_nothing_overlaps(n_leaves, orientation, seed):
     plt.close("all")
 
 
-@pytest.mark.parametrize("orientation", ["horizontal", "vertical"])
-def test_parents_stand_between_their_children(model, orientation):
-    nodes = skgoss.draw_tree(model).nodes
-    boxes, _ = bounds_of(skgoss.plot_tree(model, orientation=orientation))
-    middles = [
-        -(box.y0 + box.y1) if orientation == "horizontal" else box.x0 + box.x1
-        for box in boxes
-    ]
-    children = {}
-    for number, node in enumerate(nodes[1:], 1):
-        children.setdefault(node.parent, []).append(number)
-    for parent, (left, right) in children.items():
-        assert middles[left] < middles[parent] < middles[right]
-        mean = (middles[left] + middles[right]) / 2
-        assert middles[parent] == pytest.approx(mean, abs=2)
-
-
 def test_trees_need_no_program(monkeypatch):
     X, y = table()
     model = LGBMRegressor(n_estimators=1).fit(X, y)

@@ -232,14 +232,3 @@ def test_values_in_memory_are_not_there(folder):
         Dataset(dataset.dataset(TABLE.slice(0, 0)), label="y").construct()
     with pytest.raises(FileNotFoundError, match=r"no-file\.parquet"):
         Dataset("no-file.parquet").construct()
-
-
-def test_columns_are_added(folder):
-    kept = {"free_raw_data": False}
-    one = Dataset(dataset.dataset(TABLE.select(["a", "y"])), label="y", **kept)
-    one.add_features_from(Dataset(dataset.dataset(TABLE.select(["b", "c"])), **kept))
-    columns = TABLE.select(["a", "b", "c"])
-    both = train({}, Dataset(columns, label=VALUES["y"]), 3)
-    np.testing.assert_array_equal(
-        train({}, one, 3).predict(columns), both.predict(columns)
-    )

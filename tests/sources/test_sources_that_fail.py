@@ -8,8 +8,6 @@ import decimal
 import errno
 import resource
 import sys
-import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -377,20 +375,3 @@ SCRIPTS = {"test_control_c_ends_a_slow_batch": lambda: (SLOW,)}
 def test_control_c_ends_a_slow_batch(done):
     assert done.returncode == 0, done.stderr
     assert 0.2 <= float(done.stdout) < 1.2
-
-
-def test_threads_use_a_set_that_is_read(tmp_path):
-    path = tmp_path / "rows.parquet"
-    parquet.write_table(TABLE, path, row_group_size=20)
-    rows = Dataset(path, label=Y)
-    found = []
-    threads = [
-        threading.Thread(target=lambda: found.append(rows.construct().num_data()))
-        for _ in range(4)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found == [N] * 4
-    assert Path(path).exists()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import re
 from pathlib import Path
 
@@ -151,23 +150,6 @@ def test_columns_of_the_weight_and_ignored_ones_have_no_values(write):
     assert data.nnz == 2
 
 
-@pytest.mark.parametrize("format", ["csv", "tsv", "libsvm"])
-def test_training_on_what_is_read(format, write, lightgbm):
-    X, y = problem()
-    X[::7, 1] = 0
-    path = write(as_text(format, X, y))
-    params = {**QUIET, "objective": "binary", "weight_column": 2}
-    theirs = lightgbm.train(params, lightgbm.Dataset(str(path)), 5)
-    ours = read(path, weight_column=2)
-    again = lightgbm.train(
-        {**QUIET, "objective": "binary"},
-        lightgbm.Dataset(ours.data, ours.label, weight=ours.weight),
-        5,
-    )
-    assert_array_equal(again.predict(X), theirs.predict(X))
-    assert len(np.unique(theirs.predict(X))) > 10
-
-
 # --- What LightGBM refuses, or reads otherwise ----------------------------------------
 
 
@@ -181,15 +163,6 @@ def test_more_files_than_lightgbm_reads(write, reader):
         assert_array_equal(read(write(text)).data, plain.data)
     quoted = read(write('"y","a, 1",""," c"\n' + ROWS), header=True)
     assert quoted.names == ["a, 1", "", "c"]
-
-
-@pytest.mark.parametrize("text", [ROWS, SVM])
-def test_gz(text, tmp_path):
-    path = tmp_path / "rows.gz"
-    path.write_bytes(gzip.compress(text.encode()))
-    plain = tmp_path / "rows"
-    plain.write_bytes(text.encode())
-    assert_array_equal(dense(read(path).data), dense(read(plain).data))
 
 
 def test_libsvm_with_queries_or_without_labels(write):

@@ -297,25 +297,6 @@ def test_bins_may_lie_on_disk(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.parametrize("kind", ["csv", "libsvm"])
-def test_predictions_in_batches(kind, tmp_path):
-    pytest.importorskip("pyarrow")
-    from pyarrow import parquet
-
-    values = np.nan_to_num(X) if kind == "libsvm" else X
-    text = libsvm(values, Y) if kind == "libsvm" else rows_of(Y, X)
-    path = written(tmp_path / "rows", text)
-    booster = LGBMRegressor(n_estimators=3).fit(values, Y).booster_
-    for options in ({}, {"pred_contrib": True}, {"pred_leaf": True}):
-        found = booster.predict(path, **options)
-        found = found.toarray() if sparse.issparse(found) else found
-        assert_array_equal(found, booster.predict(values, **options))
-    out = tmp_path / "out.parquet"
-    assert booster.predict(path, to_parquet=out) is None
-    predicted = parquet.read_table(out)["prediction"].to_numpy()
-    assert_array_equal(predicted, booster.predict(values))
-
-
 # --- What goes wrong ------------------------------------------------------------------
 
 

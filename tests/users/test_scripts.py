@@ -5,15 +5,12 @@ They are of the kinds that people publish.
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 from scripts import (
     LEAVES,
     clients,
     curve,
-    days,
     diabetes,
     fraud,
     sales,
@@ -25,13 +22,12 @@ from sklearn.metrics import (
     average_precision_score,
     f1_score,
     log_loss,
-    mean_absolute_error,
     mean_poisson_deviance,
     mean_squared_error,
     ndcg_score,
     roc_auc_score,
 )
-from sklearn.model_selection import KFold, StratifiedKFold, TimeSeriesSplit
+from sklearn.model_selection import KFold, StratifiedKFold
 
 
 def rmse(y, prediction):
@@ -39,32 +35,6 @@ def rmse(y, prediction):
 
 
 # --- Tasks ----------------------------------------------------------------------------
-
-
-@script(below={"mae": "mae of yesterday"})
-def test_time_series_splits(lgb):
-    """Each split trains on the past and stops early on the days that follow."""
-    X, y = days()
-    params = {"objective": "mae", "num_leaves": 7, "learning_rate": 0.2, "verbose": -1}
-    X_train, X_test, y_train, y_test = X[:-150], X[-150:], y[:-150], y[-150:]
-    forecasts, best = [], []
-    for past, future in TimeSeriesSplit(n_splits=3).split(X_train):
-        trn = lgb.Dataset(X_train.iloc[past], y_train.iloc[past])
-        val = lgb.Dataset(X_train.iloc[future], y_train.iloc[future], reference=trn)
-        model = lgb.train(
-            params,
-            trn,
-            num_boost_round=300,
-            valid_sets=[val],
-            callbacks=[lgb.early_stopping(15, verbose=False), lgb.log_evaluation(0)],
-        )
-        best.append(model.best_iteration)
-        forecasts.append(model.predict(X_test, num_iteration=model.best_iteration))
-    return {
-        "rounds": np.mean(best),
-        "mae": mean_absolute_error(y_test, np.mean(forecasts, axis=0)),
-        "mae of yesterday": mean_absolute_error(y_test, X_test["lag_1"]),
-    }
 
 
 @script(above={"ap": 0.3, "f1": 0.3})
@@ -264,83 +234,7 @@ def test_updates_with_gradients_of_ones_own(lgb):
     }
 
 
-@script(near=1e-5, above={"share of five": 0.9})
-def test_what_the_model_uses(lgb):
-    """Importances as a table and a plot, the trees as a dict and as a data frame."""
-    pd = pytest.importorskip("pandas")
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    X, _, y, _ = curve()
-    columns = [f"x{i}" for i in range(8)]
-    params = {"objective": "regression", "num_leaves": 7, "verbosity": -1}
-    train = lgb.Dataset(pd.DataFrame(X, columns=columns), y)
-    model = lgb.train(params, train, num_boost_round=20)
-    table = pd.DataFrame(
-        {
-            "feature": model.feature_name(),
-            "gain": model.feature_importance(importance_type="gain"),
-            "split": model.feature_importance(),
-        }
-    ).sort_values("gain", ascending=False)
-    bars = lgb.plot_importance(model, max_num_features=5, importance_type="gain")
-    labels = [tick.get_text() for tick in bars.get_yticklabels()]
-    assert labels == list(table["feature"][:5])[::-1]
-    pyplot.close("all")
-    frame = model.trees_to_dataframe()
-    splits = frame[frame["split_feature"].notna()]
-    assert splits["split_feature"].value_counts().to_dict() == {
-        name: n for name, n in zip(table["feature"], table["split"], strict=True) if n
-    }
-    dumped = json.loads(json.dumps(model.dump_model()))
-    assert dumped["feature_names"] == columns
-    root = dumped["tree_info"][0]["tree_structure"]
-    return {
-        "share of five": table["gain"][:5].sum() / table["gain"].sum(),
-        "splits": len(splits),
-        "gain of x3": table.set_index("feature")["gain"]["x3"],
-        "first threshold": root["threshold"],
-        "first column": root["split_feature"],
-        "rows": root["internal_count"],
-        "leaves": sum(tree["num_leaves"] for tree in dumped["tree_info"]),
-    }
-
-
 # --- Data sets ------------------------------------------------------------------------
-
-
-@script(above={"auc out of fold": 0.85, "auc": 0.85})
-def test_boosters_of_cv(lgb):
-    """The models of the folds predict what they have not seen, and the test set."""
-    X, X_test, y, y_test = fraud()
-    folds = list(StratifiedKFold(4, shuffle=True, random_state=0).split(X, y))
-    params = {"objective": "binary", "metric": "auc", "num_leaves": 7, "verbose": -1}
-    params |= LEAVES | {"min_sum_hessian_in_leaf": 10, "lambda_l2": 5}
-    result = lgb.cv(
-        params,
-        lgb.Dataset(X, y),
-        num_boost_round=100,
-        folds=folds,
-        eval_train_metric=True,
-        return_cvbooster=True,
-        callbacks=[lgb.early_stopping(10, verbose=False)],
-    )
-    models = result["cvbooster"]
-    assert len(models.boosters) == 4
-    assert len(result["train auc-mean"]) == models.best_iteration
-    oof = np.zeros(len(y))
-    for (_, rows), booster in zip(folds, models.boosters, strict=True):
-        oof[rows] = booster.predict(X[rows], num_iteration=models.best_iteration)
-    predictions = models.predict(X_test, num_iteration=models.best_iteration)
-    importances = np.mean(models.feature_importance(importance_type="gain"), axis=0)
-    return {
-        "rounds": models.best_iteration,
-        "auc out of fold": roc_auc_score(y, oof),
-        "auc": roc_auc_score(y_test, np.mean(predictions, axis=0)),
-        "in training": result["train auc-mean"][-1],
-        "strongest": importances.argmax(),
-    }
 
 
 # --- Callbacks, metrics, parameters ---------------------------------------------------

@@ -22,6 +22,7 @@ from skgoss import (
     train,
 )
 from skgoss._engine.objectives import exact_sum, loss_kernels
+from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.columns import lifetimes
 from skgoss.distributed.row_partition import RowPartition
 from skgoss.objectives.distributions import DISTRIBUTIONS, kernel_target
@@ -811,7 +812,7 @@ def test_folds_share_out_events(name):
     ],
 )
 def test_presets_refuse_bad_targets_before_any_work(change, message, monkeypatch):
-    monkeypatch.setattr("skgoss.fit.entry._split", None)
+    monkeypatch.setattr(BinnedDataset, "build", None)
     y = change(pd.DataFrame({"dead": EVENT, "days": TIME}))
     for options in ({}, {"folds": 4}):
         model = LGBMRegressor(objective="cox", preset="accurate", **options)

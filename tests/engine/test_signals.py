@@ -171,9 +171,9 @@ import numpy as np
 from skgoss import LGBMRegressor
 from skgoss.utils.threads import n_threads
 X = np.random.default_rng(0).standard_normal((30_000, 10))
-few = LGBMRegressor(n_jobs=1, n_estimators=3).fit(X, X[:, 0])
+few = LGBMRegressor(n_jobs=1, n_estimators=1).fit(X, X[:, 0])
 for n_jobs in {n_jobs}:
-    many = LGBMRegressor(n_jobs=n_jobs, n_estimators=3).fit(X, X[:, 0])
+    many = LGBMRegressor(n_jobs=n_jobs, n_estimators=1).fit(X, X[:, 0])
     print(n_threads(n_jobs), (many.predict(X) == few.predict(X)).all())
 """
 

@@ -31,7 +31,8 @@ TEXTS = {name: path.read_text(encoding="utf-8") for name, path in FILES.items()}
 # What this page does holds for a whole process.
 ALONE = "tools"
 # `tools/check.py pages` runs them by day, each in a process of its own.
-LONG = {"README", "tuning", "dask", "distributions"}
+LONG = {"README", "accuracy", "dask", "distributions", "evaluation", "production"}
+LONG |= {"ranking", "scikit-learn", "tuning"}
 SCRIPTS = {
     "test_code_of_a_process": lambda: (ROOT / "tools" / "pages.py", str(FILES[ALONE]))
 }

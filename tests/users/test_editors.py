@@ -59,8 +59,8 @@ CALLS = {
 }
 
 
-# A class, methods, a function: by day; others at night.
-BY_DAY = {"LGBMRegressor", "model.fit", "booster.predict", "skgoss.train"}
+# A class and a method by day; others at night.
+BY_DAY = {"LGBMRegressor", "model.fit"}
 
 
 @pytest.mark.parametrize("call", nightly_if(CALLS, CALLS.keys() - BY_DAY))

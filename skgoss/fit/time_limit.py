@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -34,6 +35,11 @@ def keep_on_interrupt() -> Iterator[None]:
     ------
     None
 
+    Raises
+    ------
+    RuntimeError
+        In another thread than the main one, which alone gets Ctrl-C.
+
     See Also
     --------
     LGBMRegressor : Its option ``time_limit`` ends fits in the same way.
@@ -52,6 +58,11 @@ def keep_on_interrupt() -> Iterator[None]:
             raise KeyboardInterrupt
         interrupted.set()
 
+    if threading.current_thread() is not threading.main_thread():
+        raise RuntimeError(
+            "keep_on_interrupt() must be called by the main thread: no other one gets"
+            " Ctrl-C."
+        )
     usual = signal.signal(signal.SIGINT, interrupt)
     INTERRUPTIONS.append(interrupted)
     try:

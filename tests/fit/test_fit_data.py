@@ -16,6 +16,7 @@ from parts_of_rows import (
     read,
 )
 from ranks import rows_of, run
+from scipy.sparse import csr_array
 from sklearn.base import clone
 
 from skgoss import (
@@ -32,7 +33,8 @@ from skgoss.distributed.collectives import ALONE
 from skgoss.distributed.row_partition import Parts
 from skgoss.fit import entry
 from skgoss.fit.arguments import FitArguments
-from skgoss.fit.fit_data import FitData
+from skgoss.fit.fit_data import FitData, check_can_be_distributed
+from skgoss.parameters import make_settings
 
 
 @pytest.mark.parametrize("n_ranks", [1, 2, 3])
@@ -316,6 +318,114 @@ def test_presets_compare_linear_leaves_where_they_may_be(objective, may_be):
     data = data_of(FRAME, TARGET, LGBMRegressor(preset="accurate", objective=objective))
     candidates = data.search.candidates
     assert any("linear_tree" in options for options in candidates) is may_be
+
+
+@pytest.mark.parametrize("patience", [None, 7])
+@pytest.mark.parametrize(
+    ("searches", "is_evaluated", "objective", "has_search"),
+    [
+        (True, False, "l2", True),
+        (True, True, "l2", True),
+        (True, True, logistic, False),
+        (False, True, "l2", False),
+        (False, False, "l2", False),
+    ],
+)
+def test_presets_search_and_stop_where_rows_decide(
+    searches, is_evaluated, objective, has_search, patience
+):
+    model = LGBMRegressor(preset="accurate", objective=objective)
+    given = FitArguments(early_stopping_round=patience)
+    [training] = input_sets(model, FRAME, TARGET, given)
+    options = given, model._settings(FRAME, given), model._task(model._owner), None
+    data = FitData(training, *options, searches, is_evaluated)
+    assert (data.search is not None) is (has_search and patience is None)
+    stops = 100 if has_search or is_evaluated else None
+    assert data.settings.early_stopping_round == (patience or stops)
+
+
+@pytest.mark.parametrize(
+    ("model", "y", "strategy"),
+    [
+        (LGBMRegressor(), TARGET, "one_output_per_tree"),
+        (LGBMRegressor(objective="normal"), TARGET, "one_output_per_tree"),
+        (LGBMClassifier(), CLASSES, "multi_output_tree"),
+        (LGBMRegressor(), FRAME, "one_output_per_tree"),
+    ],
+)
+def test_only_the_scores_of_one_output_share_trees(model, y, strategy):
+    model = clone(model).set_params(multi_strategy="multi_output_tree")
+    assert data_of(FRAME, y, model).settings.multi_strategy == strategy
+
+
+def test_bounds_are_not_read_as_events_beside_a_training_set_of_bounds():
+    bounds = np.column_stack([2.0 + FRAME["b"], 3.0 + FRAME["b"]])
+    given = FitArguments(eval_set=[(FRAME, lifetimes(~CENSORED))])
+    model = LGBMRegressor(objective="aft")
+    with pytest.raises(ValueError, match=r"eval_y .*may be codes of events or lower"):
+        read(model, FRAME, bounds, given)
+    _, _, [named] = read(model, FRAME, lifetimes(~CENSORED), given)
+    assert np.array_equal(np.isinf(named.rows.target[:, 1]), CENSORED)
+
+
+def test_quantiles_of_an_earlier_model_must_be_the_same():
+    options = {"n_estimators": 2, "objective": "quantile"}
+    first = LGBMRegressor(alpha=[0.1, 0.9], **options).fit(FRAME, TARGET)
+    LGBMRegressor(alpha=[0.1, 0.9], **options).fit(FRAME, TARGET, init_model=first)
+    for alpha in ([0.2, 0.9], 0.1):
+        with pytest.raises(ValueError, match=r"learned the quantiles \[0.1, 0.9\]"):
+            LGBMRegressor(alpha=alpha, **options).fit(FRAME, TARGET, init_model=first)
+
+
+@pytest.mark.parametrize(
+    ("make", "is_told"),
+    [
+        (np.asarray, True),
+        (lambda frame: frame.to_numpy().tolist(), True),
+        (csr_array, True),
+        (pd.DataFrame, False),
+    ],
+)
+def test_an_evaluation_set_without_names_is_told(make, is_told):
+    given = FitArguments(eval_set=[(make(FRAME), TARGET)])
+    context = contextlib.nullcontext()
+    if is_told:
+        context = pytest.warns(UserWarning, match="'valid_0' has no column names")
+    with context:
+        read(LGBMRegressor(), FRAME, TARGET, given)
+
+
+def test_rows_that_are_held_out_by_time_have_no_group_in_common():
+    groups, time = np.arange(90) // 4, np.arange(90)
+    model = LGBMRegressor(early_stopping_round=3, validation_fraction=0.3)
+    given = FitArguments(time=time, groups=groups)
+    data, _, [held] = read(model, FRAME, TARGET, given)
+    known, later = (
+        np.flatnonzero(np.isin(TARGET, rows.target))
+        for rows in (data.fitted, held.rows)
+    )
+    assert known.max() < later.min()
+    assert set(groups[known]).isdisjoint(groups[later])
+    assert 60 <= later.min() <= 66
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"linear_tree": True}, "linear_tree=True .*set linear_tree=False"),
+        ({"max_conflict_rate": 0.1}, "max_conflict_rate=0.1 .*set it to 0.0"),
+        (
+            {"objective": "quantile", "alpha": [0.1, 0.9]},
+            "alpha=.* set alpha to one level",
+        ),
+        ({"objective": "cox"}, "objective='cox' .*fit the local estimator"),
+    ],
+)
+def test_what_cannot_be_spread_over_processes(options, words):
+    settings = make_settings(options, "LGBMRegressor")
+    with pytest.raises(ValueError, match=words):
+        check_can_be_distributed(settings)
+    check_can_be_distributed(make_settings({}, "LGBMRegressor"))
 
 
 WEIGHED = np.arange(90) % 4 > 0

@@ -216,6 +216,20 @@ def test_ctrl_c_raises_if_nobody_asked_or_it_comes_twice():
     assert not hasattr(model, "n_iter_")
 
 
+def test_only_the_main_thread_keeps_what_ctrl_c_ends():
+    def enter():
+        with pytest.raises(RuntimeError, match="by the main thread"):
+            skgoss.keep_on_interrupt().__enter__()
+        assert time_limit.INTERRUPTIONS == []
+        entered.append(True)
+
+    entered = []
+    thread = threading.Thread(target=enter)
+    thread.start()
+    thread.join()
+    assert entered
+
+
 def test_an_error_leaves_the_block_too():
     def fail():
         with skgoss.keep_on_interrupt():

@@ -9,6 +9,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skgoss.fit import callbacks, ensemble, race
 from skgoss.fit import folds as folds_of_fits
@@ -24,6 +25,16 @@ from skgoss.training.loop import Trained
 from skgoss.training.run import Run
 from skgoss.training.schedule import run_all
 from skgoss.utils.messages import warn
+
+# So much of the time of a round is in proportion to its leaves. Linear leaves add that
+# of a round of the user's options, and as much again if there are so few rows.
+_OF_LEAVES = 0.6
+_ROWS_FOR_TWICE = 500
+# The user's options take so many rounds as a unit of time, of which a preset has at
+# most so many, or so many for each fold whose model it keeps.
+_ROUNDS_OF_FIT = 100
+_MOST_FITS = 45.0
+_MOST_FITS_OF_FOLD = 12.0
 
 
 def choose(fit: Fit, search: presets.Search) -> None:
@@ -123,7 +134,9 @@ def _searched(
             lambda _: fit.is_over(limit),
             rivals=found,
             level=search.level,
-            budget=race.BUDGET_OF_LATE if number == 1 else race.BUDGET_OF_PRESETS,
+            after_stage=partial(
+                _end_late, fit, search, batch, found, is_drawn=number > 1
+            ),
         )
         for candidate in batch:
             if is_mean and not candidate.left:
@@ -190,6 +203,33 @@ def _growth(
     return grow
 
 
+def _end_late(
+    fit: Fit,
+    search: presets.Search,
+    batch: Sequence[_Candidate],
+    found: Sequence[_Candidate],
+    *,
+    is_drawn: bool,
+) -> None:
+    """Let those of a batch end that there is no time for, if each was chosen now.
+
+    Time is counted in rounds and leaves, so that it is the same on all machines.
+    """
+    n_rows, running = len(fit.splits.rows), [c for c in batch if c.rounds]
+    begun = [*(c for c in found if c.rounds), *running]
+    of_user = [c.n_leaves_of_round for c in begun if c.params == search.own]
+    usual = of_user[0] if of_user else None
+    spent = sum(c.n_fits(n_rows, usual) for c in (running if is_drawn else begun))
+    for candidate in running:
+        if fit.pairs is None:
+            last = candidate.n_fits_of_last(search, n_rows, usual)
+            is_over = spent + last > _MOST_FITS
+        else:
+            is_over = spent > _MOST_FITS_OF_FOLD * len(fit.pairs)
+        if is_over:
+            candidate.most_rounds = candidate.rounds[-1]
+
+
 def _by_loss(fit: Fit) -> Fit:
     """The fit with the loss of its objective as the metric, without messages."""
     data = fit.data
@@ -218,9 +258,10 @@ class _Candidate(Racer):
             race.STEP_OF_PRESETS,
             # Random thresholds are wrong least often on few rows.
             is_robust=options.extra_trees and not options.linear_tree,
-            is_linear=options.linear_tree,
         )
         self.fit, self.folds = fit, folds
+        self.n_grown = self.n_leaves_grown = 0  # rounds, and their leaves, of all folds
+        self.n_learned = float(np.mean([len(train) for train, _ in folds.pairs]))
         self.runs: list[Any] = [None] * len(folds.pairs)  # a `Run` each
         # What is kept of them for a mean; empty if nothing is.
         self.models: list[FoldModel] = []
@@ -230,6 +271,42 @@ class _Candidate(Racer):
     def has_begun(self) -> bool:
         """Whether it has grown on all folds."""
         return all(self.runs)
+
+    def note(self, scores: NDArray[np.float64]) -> None:
+        super().note(scores)
+        self.n_grown = sum(run.n_rounds for run in self.runs)
+        self.n_leaves_grown = sum(run.rounds.n_leaves for run in self.runs)
+
+    @property
+    def n_leaves_of_round(self) -> float:
+        """The mean number of leaves of a round."""
+        return self.n_leaves_grown / self.n_grown
+
+    def n_fits(self, n_rows: int, usual: float | None) -> float:
+        """An estimate of the time so far: so many fits of all rows would take it.
+
+        Rounds of these have ``usual`` leaves; None: as many as here. Small steps may
+        take as many more.
+        """
+        n_rounds = self.n_grown * min(1.0, self.rate / race.USUAL_RATE)
+        return self._fits_of_round(usual) * n_rounds * self.n_learned / n_rows
+
+    def n_fits_of_last(
+        self, search: presets.Search, n_rows: int, usual: float | None
+    ) -> float:
+        """The same of a fit of all rows, if it was chosen now."""
+        ratio = n_rows / self.n_learned
+        found = search.last_fit(self.mean_rounds, self.n_leaves, n_rows, ratio, np.inf)
+        n_rounds: int = found["n_estimators"]
+        small = min(1.0, search.rate / presets.RATE_OF_LAST_FIT)
+        return self._fits_of_round(usual) * n_rounds * small
+
+    def _fits_of_round(self, usual: float | None) -> float:
+        of_leaves = 1.0 if usual is None else self.n_leaves_of_round / usual
+        cost = 1.0 + _OF_LEAVES * (of_leaves - 1.0)
+        if self.fit.settings.linear_tree:
+            cost += 1.0 + _ROWS_FOR_TWICE / self.n_learned
+        return cost / _ROUNDS_OF_FIT
 
     @property
     def loss(self) -> float:

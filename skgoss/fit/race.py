@@ -42,12 +42,6 @@ _SURVIVORS = 5
 _PATIENCE = 2
 # Steps of a preset are shorter, because it pays for each round after the best one.
 STEP_OF_PRESETS = 0.6
-# Once the candidates of a preset have had so many usual rounds together, only the best
-# one goes on, up to so many times these.
-BUDGET_OF_PRESETS = 650
-# Likewise, those that are compared later.
-BUDGET_OF_LATE = 200
-_ALONE = 1.7
 
 
 def screenings(n_racers: int) -> list[tuple[int, int]]:
@@ -92,7 +86,6 @@ class Racer:
     left: bool = False  # whether it fell behind
     # Whether it is preferred to those that a test does not tell from it.
     is_robust: bool = False
-    is_linear: bool = False  # whether its leaves are
 
     @property
     def next_rounds(self) -> int:
@@ -110,20 +103,6 @@ class Racer:
     def cost(self) -> float:
         """An estimate of the time of a fit up to the next stage."""
         return self.next_rounds * self.n_leaves
-
-    @property
-    def cost_of_round(self) -> float:
-        """An estimate of the time of a round, relative to one of usual trees."""
-        return self.n_leaves / _USUAL_LEAVES + self.is_linear
-
-    @property
-    def spent(self) -> float:
-        """An estimate of the time so far, in usual rounds.
-
-        Small steps may take as many more.
-        """
-        usual = self.rounds[-1] * min(1.0, self.rate / USUAL_RATE)
-        return usual * self.cost_of_round
 
     def note(self, scores: NDArray[np.float64]) -> None:
         """Keep the scores of a stage."""
@@ -181,11 +160,11 @@ def run(
     *,
     rivals: Sequence[Racer] = (),
     level: float = LEVEL,
-    budget: float = np.inf,
+    after_stage: Callable[[], object] = bool,
 ) -> None:
     """Let racers grow, stage by stage, until all have ended or left.
 
-    See `leave` for the ``level``, and `end` for the ``budget``.
+    See `leave` for the ``level``. ``after_stage`` may let more of them end.
 
     ``grow`` lets those that take part grow to their next stage, and notes the scores of
     those that got there; others leave. ``is_over`` tells whether there is no time for a
@@ -197,7 +176,7 @@ def run(
         grow(running)
         raced = [racer for racer in (*rivals, *racers) if racer.rounds]
         leave(raced, level)
-        end([racer for racer in racers if racer.rounds], budget)
+        after_stage()
         running = [racer for racer in running if racer.rounds and racer.goes_on]
         # The next stage takes longer than this one, unless racers have left.
         if is_over(GROWTH * (time.monotonic() - begin)):
@@ -219,21 +198,6 @@ def leave(racers: Sequence[Racer], level: float = LEVEL) -> None:
     for racer in running:
         failed = not np.isfinite(racer.scores[-1]).all()
         racer.left = failed or _is_behind(racer, best, level)
-
-
-def end(racers: Sequence[Racer], budget: float) -> None:
-    """Let those end that have had their rounds: so many usual ones of all together.
-
-    The best one may have more. If all have larger trees than usual, so have they.
-    """
-    if not racers:
-        return
-    budget *= max(1.0, min(racer.cost_of_round for racer in racers))
-    spent = sum(racer.spent for racer in racers)
-    best = max(racers, key=_best_mean)
-    for racer in racers:
-        if spent > budget * (_ALONE if racer is best else 1.0):
-            racer.most_rounds = racer.rounds[-1]
 
 
 def winner(racers: Sequence[AnyRacer], level: float) -> AnyRacer:

@@ -160,7 +160,10 @@ class RawColumns:
         """Make columns readable by their ``address`` and ``stride``."""
         if self._are_all_ready:
             return
-        for j in np.unique(features[~self._is_ready[features]]).tolist():
+        missing = features[~self._is_ready[features]]
+        if not len(missing):
+            return
+        for j in np.unique(missing).tolist():
             values = np.empty((1, self.columns.n_rows))
             to_float64(self.columns.take(np.array([j])), values)
             copy = values[0] if self.numbers is None else values[0][self.numbers]

@@ -64,6 +64,7 @@ class Search(NamedTuple):
     is_rate_open: bool  # whether the user has left it to the preset
     without: dict[str, Any]  # of the last fit if there are too few rows for folds
     level: float  # the level of the tests by which candidates leave a race
+    own: dict[str, Any]  # the candidate with the options of the user
     # Options from which later batches are drawn: name, lowest and highest value, and
     # whether their logarithm is drawn.
     space: tuple[tuple[str, float, float, bool], ...] = ()
@@ -118,11 +119,13 @@ class Search(NamedTuple):
         return found if rate == self.rate else found | {"learning_rate": rate}
 
 
+RATE_OF_LAST_FIT = 0.05
+
 # The measurements behind these numbers are in docs/measured-accuracy.md.
 _ACCURATE = {
     "extra_trees": False,
     "linear_tree": False,
-    "learning_rate": 0.05,
+    "learning_rate": RATE_OF_LAST_FIT,
     "num_leaves": 15,
     "min_child_samples": 5,
     "colsample_bytree": 0.8,
@@ -251,7 +254,7 @@ def _candidates(
     """
     if own.preset == "accurate" and str(own.objective).startswith(_SURVIVAL):
         return ({},)
-    usual = {name: getattr(own, name) for name in chosen if name not in _OF_ALL}
+    usual = _own(own, chosen)
     of_categories = {name: usual[name] for name in _OF_CATEGORIES & usual.keys()}
     found = [
         {},
@@ -262,6 +265,11 @@ def _candidates(
         *(_MORE_KINDS if own.preset == "best" else ()),
     ]
     return _possible(found, chosen)
+
+
+def _own(own: Settings, chosen: Collection[str]) -> dict[str, Any]:
+    """The user's own options, as those of a candidate."""
+    return {name: getattr(own, name) for name in chosen if name not in _OF_ALL}
 
 
 def _possible(kinds: Sequence[dict[str, Any]], chosen: Collection[str]) -> Kinds:
@@ -310,6 +318,7 @@ def search(
         "learning_rate" in chosen,
         without,
         _LEVELS[n_rows >= _FEW_ROWS],
+        _own(own, chosen),
         late=_possible([_LINES], chosen),
     )
     if settings.preset != "best":

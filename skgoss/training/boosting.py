@@ -258,6 +258,12 @@ class Boosting(LockedRounds):
     def current_iteration(self) -> int:
         return self.first_round + self.finished.n
 
+    @property
+    def n_leaves(self) -> int:
+        if not self.can_split:
+            return self.n_constant * self.n_scores
+        return self.grower.forest.n_leaves
+
     def _publish(self) -> None:
         """Let readers see the rounds that are finished now, in one assignment."""
         self.finished = FinishedRounds(

@@ -80,6 +80,10 @@ class MultiOutput(LockedRounds):
     def current_iteration(self) -> int:
         return self.first_round + self.finished.n
 
+    @property
+    def n_leaves(self) -> int:
+        return sum(output.n_leaves for output in self.outputs)
+
     def ensemble(self) -> Ensemble:
         while (finished := self.finished).ensemble is None:
             pairs = zip(self.outputs, finished.outputs, strict=True)

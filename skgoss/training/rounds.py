@@ -40,6 +40,11 @@ class Rounds(ABC):
     def current_iteration(self) -> int:
         """The number of finished rounds, including those of an earlier model."""
 
+    @property
+    @abstractmethod
+    def n_leaves(self) -> int:
+        """The number of leaves of all new trees."""
+
     @abstractmethod
     def ensemble(self) -> Ensemble:
         """The trees of the finished rounds, in terms of columns and thresholds.

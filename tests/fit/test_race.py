@@ -114,37 +114,6 @@ def test_one_candidate_never_leaves():
     assert not alone.left
 
 
-def test_a_budget_leaves_rounds_to_the_best_alone():
-    best, other = learning(FAST, 60), learning(FAST, 60, (0.1, 0.1, 0.1))
-    rounds = best.rounds[-1], other.rounds[-1]
-    assert rounds[0] == rounds[1] > 50
-    for budget, ended in ((sum(rounds), []), (sum(rounds) - 1, [other])):
-        race.end([other, best], budget)
-        assert [racer for racer in (best, other) if not racer.goes_on] == ended
-    assert not other.left
-    race.end([other, best], sum(rounds) / 1.7 - 1)
-    assert not best.goes_on
-    race.end([], 1.0)
-
-
-@pytest.mark.parametrize(
-    ("options", "spent"),
-    [
-        ({}, 1.0),
-        ({"rate": 0.05}, 0.5),
-        ({"rate": 0.2}, 1.0),
-        ({"n_leaves": 62}, 2.0),
-        ({"n_leaves": 62, "is_linear": True}, 3.0),
-    ],
-)
-def test_what_rounds_cost(options, spent):
-    new = learning(FAST, 60, **options)
-    assert new.spent == pytest.approx(spent * new.rounds[-1])
-    # Where all trees are larger, the budget is.
-    race.end([new], 1.01 * new.rounds[-1] / 1.7 * min(spent, 1.0))
-    assert new.goes_on
-
-
 @pytest.mark.parametrize("level", [0.1, 0.4])
 def test_a_robust_candidate_wins_unless_a_test_tells_it_from_the_best(level):
     robust, best = racer(1, 2, spread=0.2), racer(1, 2.1)

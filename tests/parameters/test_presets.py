@@ -15,15 +15,7 @@ from sklearn.model_selection import GridSearchCV, KFold
 
 import skgoss
 from skgoss import Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor
-from skgoss.fit.race import (
-    BUDGET_OF_LATE,
-    BUDGET_OF_PRESETS,
-    STEP_OF_PRESETS,
-    Racer,
-    end,
-    leave,
-    winner,
-)
+from skgoss.fit.race import STEP_OF_PRESETS, Racer, leave, winner
 from skgoss.fit.splits import of_equal_size
 from skgoss.parameters import make_settings, presets
 
@@ -291,7 +283,6 @@ def grow(racers, candidates, rivals):
                 least = [seen(of_fold, stages).min() for of_fold in losses]
                 racer.note(-np.array(least))
         leave([*rivals, *racers], 0.2)
-        end(racers, BUDGET_OF_LATE if rivals else BUDGET_OF_PRESETS)
 
 
 def won(candidates):
@@ -302,7 +293,6 @@ def won(candidates):
     leaves = 15, 15, 31, 31, 15
     racers = [Racer({}, "", 500, 0.15, n, STEP_OF_PRESETS) for n in leaves]
     racers[1].is_robust = True
-    racers[3].is_linear = racers[4].is_linear = True
     grow(racers[:4], candidates[:4], [])
     leader = max(racers[:4], key=lambda racer: max(racer.means))
     n_rounds = best_rounds(leader, candidates[racers.index(leader)])
@@ -936,6 +926,7 @@ def test_large_tables_have_larger_steps_and_a_sample():
         True,
         {"early_stopping_round": None},
         0.3,
+        {},
     )
     inf = float("inf")
     small = found.last_fit(100, 31, 1_000, 1.5, inf)

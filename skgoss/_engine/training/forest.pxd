@@ -31,7 +31,7 @@ cdef class Forest:
     cdef int64_t n_words
     cdef int64_t word_room
     cdef int64_t n_nodes
-    cdef int64_t n_leaves
+    cdef readonly int64_t n_leaves
     cdef readonly int64_t n_trees
     cdef readonly int64_t n_drops
     cdef int64_t node_room

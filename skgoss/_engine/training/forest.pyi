@@ -5,6 +5,7 @@ NODE: np.dtype[np.void]
 LEAF: np.dtype[np.void]
 
 class Forest:
+    n_leaves: int
     n_trees: int
     n_drops: int
     def __init__(self) -> None: ...

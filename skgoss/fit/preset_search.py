@@ -33,7 +33,7 @@ _ROWS_FOR_TWICE = 500
 # The user's options take so many rounds as a unit of time, of which a preset has at
 # most so many, or so many for each fold whose model it keeps.
 _ROUNDS_OF_FIT = 100
-_MOST_FITS = 45.0
+_MOST_FITS = 38.0
 _MOST_FITS_OF_FOLD = 12.0
 
 
@@ -49,7 +49,7 @@ def trained(fit: Fit, search: presets.Search, make_model: MakeModel) -> Trained:
     found = _searched(fit, search, pairs)
     members = [candidate for candidate in found if candidate.models]
     kinds = [member.models for member in members]
-    weights = _weights(fit, kinds)
+    weights = _weights(fit, kinds, members.index(race.winner(members, search.level)))
     for member, weight in zip(members, weights, strict=True):
         member.weight = weight / sum(weights)
     fit.search_results = _results(found)
@@ -93,12 +93,13 @@ def _pairs(fit: Fit, search: presets.Search) -> list[Pair]:
     return [] if n_folds < 2 else splits.of_equal_size(n_folds, at)
 
 
-def _weights(fit: Fit, kinds: Sequence[Sequence[FoldModel]]) -> list[float]:
+def _weights(
+    fit: Fit, kinds: Sequence[Sequence[FoldModel]], winner: int
+) -> list[float]:
     """The weights of several configurations, as a preset chooses them."""
-    metrics = _by_loss(fit).plan.make_metrics()
     if fit.settings.refit:
-        losses = [ensemble.loss(models, metrics) for models in kinds]
-        return [float(i == np.argmin(losses)) for i in range(len(kinds))]
+        return [float(i == winner) for i in range(len(kinds))]
+    metrics = _by_loss(fit).plan.make_metrics()
     weights = ensemble.hill_climbing(kinds, metrics)
     has_own_scores = folds_of_fits.has_own_scores(fit)
     if has_own_scores and fit.data.link.kind in ("logistic", "softmax"):

@@ -31,7 +31,6 @@ TESTED_IN = {
     "engine/test_score.py": ["training/binned"],
     # What the options folds and preset do shows in the models of fits.
     "fit/test_folds.py": ["fit/entry"],
-    "parameters/test_presets.py": ["fit/preset_search"],
     # The runs of a schedule, with and without threads.
     "training/test_schedule.py": ["training/lockstep"],
     # The same checks as of all arguments of `train`.

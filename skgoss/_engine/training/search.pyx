@@ -24,7 +24,7 @@ from skgoss._engine.training.workspace cimport (
 
 cdef enum:
     MIN_VISITS = 500          # the least bins that a task visits
-    WORK_PER_VISIT = 3        # in updates
+    WORK_PER_VISIT = 3        # in updates, as all work is
 
 # ------------------------------------------------------------------ features
 

@@ -93,7 +93,7 @@ cdef struct Pool:
     int64_t n_masks
     uint32_t* set_words       # of the tree's sets of bins
     Py_ssize_t n_set_words
-    Py_ssize_t set_room
+    Py_ssize_t set_room       # in words
 
 cdef struct FewRows:
     # A histogram of a thread, for leaves of few rows that have none; else it is zero.
@@ -159,8 +159,8 @@ cdef struct Workspace:
     Py_ssize_t mask_used      # bytes of the scratch memory's mask, by leaves of the batch
     int64_t* leaf_sums        # of gradients and hessians, two for each leaf
     LeafVisit* leaf_visits      # of each thread, one for each leaf
-    int64_t* message          # to the processes
-    Py_ssize_t message_room
+    int64_t* message          # to the processes, and from them
+    Py_ssize_t message_room   # in integers
     # Where there are many columns, each process adds up and searches some of `summed`:
     # rank r those from column_cuts[r] to column_cuts[r + 1].
     bint shares_columns

@@ -61,28 +61,28 @@ class Rows:
         is_meant[at] = True
         return np.flatnonzero(is_meant[self.partition.numbers])
 
-    def take(self, at: NDArray[np.int64]) -> Rows:
-        """Some of the rows, ascending; all processes take some at the same time."""
+    def take(self, at: NDArray[np.int64], *, is_view: bool = False) -> Rows:
+        """Some of the rows, ascending; all processes take some at the same time.
+
+        The bins of a view are not copied.
+        """
         taken: dict[str, Any] = {
             name: getattr(self, name)[at]
             for name in ("target", "weight", "position", "output_weight")
             if getattr(self, name) is not None
         }
+        if self.binned is not None:
+            view = self.binned.view(at)
+            taken["binned"] = view if is_view else view.alone()
         return replace(
             self,
             queries=self.queries and self.queries.take(at, self.collectives),
             init_score=None if self.init_score is None else self.init_score[:, at],
             numbers=at if self.numbers is None else self.numbers[at],
-            binned=self.binned and self.binned.view(at).alone(),
             source=self.source and self.source.subset(at),
             partition=self.partition and self.partition.take(at),
             **taken,
         )
-
-    def view(self, at: NDArray[np.int64]) -> Rows:
-        """A view of some of the rows, ascending: their bins are not copied."""
-        taken = replace(self, binned=None).take(at)
-        return replace(taken, binned=self.binned and self.binned.view(at))
 
     def of_output(self, number: int, first: int, stop: int) -> Rows:
         """The rows with the target, weights and start scores of one output.

@@ -48,8 +48,7 @@ class Folds:
         if weight is not None:
             train = train[weight[train] != 0]
         # What a tree does with all rows would take long for a few rows.
-        is_view = 2 * len(train) >= len(rows)
-        learned = rows.view(train) if is_view else rows.take(train)
+        learned = rows.take(train, is_view=2 * len(train) >= len(rows))
         learned = learned.without_zero_weights()
         if self.others is not None:
             return learned, self.others

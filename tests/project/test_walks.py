@@ -47,7 +47,7 @@ MODELS = {
 WALKS = {
     ("regressor", "fit"): (185, 24, 62),
     ("classifier", "fit"): (195, 25, 68),
-    ("folds", "fit"): (1192, 41, 294),
+    ("folds", "fit"): (1189, 41, 294),
     ("regressor", "predict"): (34, 9, 17),
 }
 

@@ -275,17 +275,6 @@ def test_the_training_set_among_the_sets(first, lightgbm):
     assert_same_history(*histories)
 
 
-def test_early_stopping_ignores_the_training_set():
-    rows = dataset(BINARY)
-    params = SMALL | {"objective": "binary", "early_stopping_round": 3, "eta": 0.5}
-    noise = RNG.permutation(BINARY)
-    valid = dataset(noise, VALID)
-    model = train(params, rows, 60, [rows, valid], ["train", "valid"])
-    assert 0 < model.best_iteration < 20
-    assert model.current_iteration() == model.best_iteration
-    assert set(model.best_score) == {"train", "valid"}
-
-
 # --- Functions ------------------------------------------------------------------------
 
 
@@ -761,19 +750,6 @@ def test_params_tell_how_to_read_files(tmp_path):
     assert Booster(params, Dataset(path)).num_feature() == X.shape[1]
     with pytest.raises(ValueError, match="there is no column 'x'"):
         train(params | {"label": "name:x"}, Dataset(path), 3)
-
-
-def test_scores_of_a_booster_that_trains_on():
-    X = np.random.default_rng(0).normal(size=(300, 3))
-    data = Dataset(X[:200], X[:200, 0])
-    other = Dataset(X[200:], X[200:, 0], reference=data)
-    given = {"valid_sets": [other], "keep_training_booster": True}
-    live = train({"early_stopping_round": 2, "learning_rate": 0.9}, data, 50, **given)
-    ended = train(
-        {"early_stopping_round": 2, "learning_rate": 0.9}, data, 50, valid_sets=[other]
-    )
-    assert live.best_score == ended.best_score != {}
-    assert live.best_iteration == ended.best_iteration
 
 
 @pytest.mark.parametrize("package", ["skgoss", "lightgbm"])

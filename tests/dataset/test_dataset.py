@@ -380,31 +380,6 @@ def test_queries_of_a_subset():
     assert data.subset([1, 3, 4, 6]).get_group().tolist() == [1, 3]
 
 
-def test_subsets_in_training():
-    X, y = made()
-    rows = np.arange(N) % 3 > 0
-    data = Dataset(X, y, feature_name=list("abcd"))
-    fold, rest = data.subset(rows), data.subset(~rows)
-    inner = rest.subset(np.arange(50))
-    assert train(SMALL, inner).feature_name() == list("abcd")
-    history = {}
-    train(
-        SMALL,
-        fold,
-        valid_sets=[rest, inner, data],
-        callbacks=[skgoss.record_evaluation(history)],
-    )
-    expected = {}
-    train(
-        SMALL,
-        Dataset(X[rows], y[rows], data.construct()),
-        valid_sets=[(Dataset(X[~rows], y[~rows], data))],
-        callbacks=[skgoss.record_evaluation(expected)],
-    )
-    assert history["valid_0"] == expected["valid_0"]
-    assert len(history["valid_1"]["l2"]) == 5
-
-
 def test_subset_of_another_set_in_evaluation():
     X, y = made()
     history = [{}, {}]
@@ -418,28 +393,6 @@ def test_subset_of_another_set_in_evaluation():
 
 
 # --- Containers -----------------------------------------------------------------------
-
-
-def test_containers_give_the_same_model(pandas, polars):
-    X, y = made()
-    expected = text(train(SMALL, Dataset(X, y)))
-    for given in (
-        np.asfortranarray(X),
-        X.tolist(),
-        [X[:100], X[100:]],
-        sparse.csr_matrix(X),
-        sparse.csc_array(X),
-    ):
-        data = Dataset(given, y, weight=np.ones(N))
-        assert data.num_data() == N
-        assert text(train(SMALL, data)) == expected
-    named = text(train(SMALL, Dataset(X, y, feature_name=list("abcd"))))
-    columns = {name: X[:, j] for j, name in enumerate("abcd")}
-    frame = polars.DataFrame(columns)
-    for given in (pandas.DataFrame(columns), frame, frame.to_arrow(), frame.lazy()):
-        data = Dataset(given, y)
-        assert text(train(SMALL, data)) == named
-        assert data.num_data() == N
 
 
 @pytest.mark.parametrize("field", ["label", "weight", "group", "init_score"])

@@ -205,15 +205,6 @@ def test_without_min_delta_any_improvement_counts(none):
         callback(env(i, value))
 
 
-def test_higher_may_be_better():
-    callback = early_stopping(2, verbose=False)
-    for i, value in enumerate([0.3, 0.5, 0.4]):
-        callback(env(i, value, maximize=True))
-    with pytest.raises(EarlyStopException) as stopped:
-        callback(env(3, 0.5, maximize=True))
-    assert stopped.value.best_iteration == 1
-
-
 def test_r2_is_better_when_higher():
     model = fit(early_stopping(2, verbose=False), metric="r2", n_estimators=20)
     assert model.best_iteration_ == 20

@@ -243,13 +243,6 @@ def test_levels_in_an_array():
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
 
 
-def test_presets():
-    model = LGBMRegressor(objective="quantile", alpha=[0.1, 0.9], preset="accurate")
-    model.set_params(n_estimators=20, folds=2).fit(X, Y)
-    assert model.predict(X).shape == (300, 2)
-    assert list(model.oof_score_) == ["quantile"]
-
-
 def test_processes_that_share_the_rows_are_refused():
     settings = parameters.make_settings({"alpha": LEVELS}, "LGBMRegressor")
     with pytest.raises(ValueError, match="over several processes: set alpha to one"):

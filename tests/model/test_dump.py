@@ -59,17 +59,6 @@ def test_importances_in_a_dump(many, kind):
     assert list(ours["feature_importances"]) == list(theirs["feature_importances"])
 
 
-def test_importances_in_a_dump_are_those_of_its_rounds(many):
-    _, ours = many
-    dumped = ours.dump_model(1, 2)
-    nodes = [
-        node
-        for tree in dumped["tree_info"]
-        for node in nodes_and_leaves(tree["tree_structure"])[0]
-    ]
-    assert sum(dumped["feature_importances"].values()) == len(nodes)
-
-
 def test_object_hook_sees_the_dicts_in_the_same_order(many):
     seen = []
     for booster in many:

@@ -563,14 +563,6 @@ def test_unknown_methods(regressor):
         regressor.predict_interval(numbers()[0], method="minmax")
 
 
-def test_the_largest_coverage(regressor):
-    X_new = numbers()[0]
-    largest = 200 / 201
-    assert np.isfinite(regressor.predict_interval(X_new, largest)).all()
-    with pytest.raises(ValueError, match=r"at most 0\.995, or more rows"):
-        regressor.predict_interval(X_new, largest + 1e-9)
-
-
 WRONG = {
     "target": [np.zeros(3), np.full(N_TRAIN, np.nan), np.zeros(N_TRAIN, dtype=int)],
     "weight": [np.ones(3), np.full(N_TRAIN, -1.0)],

@@ -43,13 +43,6 @@ def test_importances_up_to_the_best_round(many):
     )
 
 
-def test_cover_of_an_estimator():
-    X, y = data()
-    model = LGBMRegressor(n_estimators=3, importance_type="cover").fit(X, y)
-    expected = model.booster_.feature_importance("cover")
-    np.testing.assert_array_equal(model.feature_importances_, expected)
-
-
 def test_unknown_importances(many):
     with pytest.raises(ValueError, match="'importance_type' parameter of Booster"):
         many[1].feature_importance("gini")

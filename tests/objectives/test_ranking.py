@@ -144,13 +144,6 @@ def test_equal_and_far_scores_have_finite_slopes(kernel, spread) -> None:
         assert np.isfinite(slopes).all()
 
 
-@pytest.mark.parametrize("grade", [0, 2])
-def test_a_query_of_equal_grades_has_no_pairs(grade) -> None:
-    scores, _, boundaries = queries([40])
-    for slopes in lambdarank(scores, np.full(40, grade), boundaries):
-        assert (slopes == 0).all()
-
-
 def test_xendcg_twin() -> None:
     scores, grades, boundaries = queries()
     gradient, hessian = rank_xendcg(scores, grades, boundaries, seed=5, round=9)

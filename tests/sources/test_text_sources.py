@@ -300,37 +300,6 @@ def test_bins_may_lie_on_disk(tmp_path):
 # --- What goes wrong ------------------------------------------------------------------
 
 
-FAULTS = {
-    "word": (rows_of(Y, X) + "1,2,3,4,many,5\n", f"line {N + 1}, column 4: 'many'"),
-    "short": (rows_of(Y, X) + "1,2\n", f"line {N + 1} has 2 columns, .* have 6"),
-    "long": (rows_of(Y, X) + "1" + ",2" * 6, f"line {N + 1} has 7 columns, .* have 6"),
-    "short and long": (
-        rows_of(Y, X) + "1" + ",2" * 4 + "\n1" + ",2" * 6,
-        f"line {N + 1} has 5 columns",
-    ),
-    "all short": (rows_of(Y, X) + "1,2\n" * N, f"line {N + 1} has 2 columns"),
-    "binary": (rows_of(Y, X) + "\0\n", "a binary file"),
-    "latin-1": (rows_of(Y, X).encode() + b"1,\xe9,3,4,5,6\n", "utf-8"),
-    "libsvm": (libsvm(X, Y) + "1 0:1 x:2\n", f"read as LibSVM.* line {N + 1}: "),
-    "some qid": (libsvm(X, Y) + libsvm(X, Y, Q), "some rows have a qid, and some"),
-}
-
-
-@pytest.mark.parametrize("by", ["pandas", "numpy"])
-@pytest.mark.parametrize("name", FAULTS)
-def test_faults_name_the_file_and_the_line(name, by, tmp_path, read_by):
-    content, match = FAULTS[name]
-    if by == "numpy":
-        read_by(by)
-    path = written(tmp_path / "rows.csv", content)
-    rows = Dataset(path)
-    with pytest.raises(ValueError, match=match) as caught:
-        rows.construct()
-    assert str(caught.value).startswith(f"{path}")
-    written(path, rows_of(Y, X))
-    assert rows.construct().num_data() == N
-
-
 def test_damaged_gzip(tmp_path):
     content = gzip.compress(rows_of(Y, X).encode())
     for damaged in (content[: len(content) // 2], content[:200] + b"x" * 400):

@@ -463,32 +463,6 @@ def test_every_way_to_ask_for_it_is_the_same(name):
     assert by_name.best_iteration_ == at_fit.best_iteration_ > 0
 
 
-def test_first_metric_only():
-    def falling(y_true, y_pred):
-        return "falling", -len(falling.calls), falling.calls.append(1) or True
-
-    falling.calls = []
-    options = {"n_estimators": 30, "early_stopping_round": 3, "metric": "auc"}
-    any_metric = classifier(**options).fit(
-        *TRAIN, eval_set=[VALID], eval_metric=falling
-    )
-    assert any_metric.best_iteration_ == 1
-    falling.calls = []
-    first = classifier(first_metric_only=True, **options)
-    first.fit(*TRAIN, eval_set=[VALID], eval_metric=falling)
-    assert first.best_iteration_ > 1
-
-
-def test_least_improvement():
-    options = {"n_estimators": 100, "early_stopping_round": 2}
-    model = classifier(early_stopping_min_delta=0.05, **options)
-    model.fit(*TRAIN, eval_set=[VALID])
-    history = model.evals_result_["valid_0"]["binary_logloss"]
-    best = model.best_iteration_
-    assert len(history) == best + 2
-    assert all(value > history[best - 1] - 0.05 for value in history[best:])
-
-
 def test_rows_are_held_out_where_no_set_is_given():
     model = classifier(n_estimators=300, learning_rate=0.3, early_stopping_round=5)
     model.fit(X, Y)

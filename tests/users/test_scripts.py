@@ -16,18 +16,16 @@ from scripts import (
     sales,
     script,
     searches,
-    tumours,
 )
 from sklearn.metrics import (
     average_precision_score,
     f1_score,
-    log_loss,
     mean_poisson_deviance,
     mean_squared_error,
     ndcg_score,
     roc_auc_score,
 )
-from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.model_selection import StratifiedKFold
 
 
 def rmse(y, prediction):
@@ -148,36 +146,6 @@ def test_categories_of_pandas(lgb):
     }
 
 
-@script(below={"rmse": "rmse of the mean", "cv": "rmse of the mean"})
-def test_ensemble_of_subsets(lgb):
-    """The rows are binned once; each fold is a subset. The data set keeps the rows."""
-    pd = pytest.importorskip("pandas")
-    X, X_test, y, y_test = diabetes()
-    frame = pd.DataFrame(X).add_prefix("x")
-    data = lgb.Dataset(data=frame, label=y, free_raw_data=False)
-    data.construct()
-    params = {"objective": "regression", "num_leaves": 7, "verbose": -1}
-    params |= {"learning_rate": 0.1, "metric": "l2"}
-    oof, total, best = np.zeros(len(y)), np.zeros(len(y_test)), []
-    for trn_idx, val_idx in KFold(5, shuffle=True, random_state=1).split(frame):
-        model = lgb.train(
-            params=params,
-            train_set=data.subset(trn_idx),
-            valid_sets=data.subset(val_idx),
-            num_boost_round=100,
-            callbacks=[lgb.early_stopping(10, verbose=False)],
-        )
-        best.append(model.best_iteration)
-        oof[val_idx] = model.predict(data.data.iloc[val_idx])
-        total += model.predict(X_test, num_iteration=model.best_iteration) / 5
-    return {
-        "rounds": np.mean(best),
-        "cv": rmse(y, oof),
-        "rmse": rmse(y_test, total),
-        "rmse of the mean": rmse(y_test, np.full(len(y_test), y.mean())),
-    }
-
-
 # --- Boosters -------------------------------------------------------------------------
 
 
@@ -232,87 +200,6 @@ def test_updates_with_gradients_of_ones_own(lgb):
         "rmse": rmse(y_test, np.median(y) + booster.predict(X_test)),
         "rmse before": rmse(y_test, np.full(len(y_test), np.median(y))),
     }
-
-
-# --- Data sets ------------------------------------------------------------------------
-
-
-# --- Callbacks, metrics, parameters ---------------------------------------------------
-
-
-@pytest.mark.parametrize("package", ["lightgbm", "skgoss"])
-def test_pruning_by_optuna(package):
-    """Optuna's own callback, where it is installed."""
-    optuna = pytest.importorskip("optuna")
-    integration = pytest.importorskip("optuna_integration.lightgbm")
-    lgb = pytest.importorskip(package)
-    X, X_test, y, y_test = diabetes()
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-
-    def objective(trial):
-        rate = trial.suggest_float("learning_rate", 0.01, 0.3, log=True)
-        params = {"objective": "regression", "metric": "l2", "learning_rate": rate}
-        train = lgb.Dataset(X, y)
-        valid = lgb.Dataset(X_test, y_test, reference=train)
-        pruning = integration.LightGBMPruningCallback(trial, "l2")
-        params |= {"num_leaves": 5, "verbosity": -1}
-        model = lgb.train(params, train, 20, valid_sets=[valid], callbacks=[pruning])
-        return model.best_score["valid_0"]["l2"]
-
-    study = optuna.create_study(
-        sampler=optuna.samplers.RandomSampler(0),
-        pruner=optuna.pruners.MedianPruner(n_startup_trials=2),
-    )
-    study.optimize(objective, n_trials=8)
-    states = [trial.state.name for trial in study.trials]
-    assert "PRUNED" in states
-    assert study.best_value < np.mean((y_test - y.mean()) ** 2)
-
-
-@script(above={"auc": 0.97})
-def test_many_aliases(lgb):
-    """Words of other versions and libraries for the same parameters; devices, files."""
-    X, X_test, y, y_test = tumours()
-    params = {
-        "application": "binary",
-        "boost": "gbdt",
-        "metric_types": "auc",
-        "num_rounds": 30,
-        "eta": 0.15,
-        "max_leaf_nodes": 9,
-        "min_samples_leaf": 1,
-        "min_hessian": 5,
-        "reg_alpha": 0.1,
-        "l2_regularization": 0.5,
-        "max_bins": 127,
-        "random_seed": 3,
-        "nthreads": 1,
-        "verbose": -1,
-        "task": "train",
-        "device": "cpu",
-        "is_training_metric": True,
-        "tree_learner": "serial",
-        "two_round": False,
-    }
-    given = dict(params)
-    model = lgb.train(params, lgb.Dataset(X, y))
-    assert params == given
-    assert model.current_iteration() == 30
-    plain = {
-        "objective": "binary",
-        "learning_rate": 0.15,
-        "num_leaves": 9,
-        "min_data_in_leaf": 1,
-        "min_sum_hessian_in_leaf": 5.0,
-        "lambda_l1": 0.1,
-        "lambda_l2": 0.5,
-        "max_bin": 127,
-        "verbosity": -1,
-    }
-    same = lgb.train(plain, lgb.Dataset(X, y), num_boost_round=30)
-    p = model.predict(X_test)
-    np.testing.assert_array_equal(p, same.predict(X_test))
-    return {"auc": roc_auc_score(y_test, p), "log loss": log_loss(y_test, p)}
 
 
 # --- LightGBM before version 4 --------------------------------------------------------

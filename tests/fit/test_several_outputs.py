@@ -4,7 +4,18 @@ import numpy as np
 import pandas as pd
 import pytest
 import several_targets
-from several_targets import C_VALID, LABELS, SMALL, WEIGHT, X_VALID, C, X, Y, quiet
+from several_targets import (
+    C_VALID,
+    LABELS,
+    SMALL,
+    WEIGHT,
+    X_VALID,
+    Y_VALID,
+    C,
+    X,
+    Y,
+    quiet,
+)
 from sklearn.exceptions import DataConversionWarning
 from sklearn.metrics import r2_score
 from sklearn.model_selection import cross_val_score
@@ -142,6 +153,29 @@ def refused(message, model, y, **arguments):
     with pytest.raises(ValueError, match=message):
         model.fit(X, y, **arguments)
     assert not model.__sklearn_is_fitted__()
+
+
+def logistic(y, scores):
+    p = 1.0 / (1.0 + np.exp(-scores))
+    return p - y, p * (1.0 - p)
+
+
+def test_metrics_are_those_of_the_objective_or_of_the_usual_one():
+    targets, valid = np.abs(Y), [(X_VALID, np.abs(Y_VALID))]
+    for objective in ("l1", "poisson"):
+        model = LGBMRegressor(**SMALL, objective=objective)
+        model.fit(X, targets, eval_set=valid)
+        assert list(model.best_score_["valid_0"]) == [objective]
+    # Named metrics take the scores of a function for log-odds.
+    labels, valid = C[:, [0, 2]] > 0, [(X_VALID, C_VALID[:, [0, 2]] > 0)]
+    options = {**SMALL, "boost_from_average": False, "metric": "logloss"}
+    losses = [
+        LGBMClassifier(**options, objective=objective)
+        .fit(X, labels, eval_set=valid)
+        .best_score_["valid_0"]["binary_logloss"]
+        for objective in ("binary", logistic)
+    ]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-4)
 
 
 def put(values, at, value):

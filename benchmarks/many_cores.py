@@ -23,7 +23,8 @@ lock: in turn, and ``--wake`` nanoseconds longer for each time they had to wait.
     python benchmarks/many_cores.py skgoss,lightgbm higgs --task predict
     python benchmarks/many_cores.py skgoss small --task folds
 
-With ``--json FILE --figure PICTURE`` all runs that the file has are drawn.
+With ``--json FILE --figure PICTURE`` all runs that the file has are drawn: lines for
+predictions, crosses for real threads.
 """
 
 from __future__ import annotations
@@ -496,6 +497,8 @@ def real(args):
         call()
         seconds[cores] = min(seconds.get(cores, math.inf), time.perf_counter() - start)
     one, more = seconds[1], seconds[args.real]
+    if args.json:
+        add_record(args, args.library, real=sorted(seconds.items()))
     print(
         f"{args.library}, {args.task} {args.workload}, real threads: 1: {one:.4f} s, "
         f"{args.real}: {more:.4f} s, speed-up {one / more:.2f}",
@@ -576,14 +579,31 @@ def parsed():
     return args
 
 
+def add_record(args, library, **measured):
+    """Add what was measured of a library to the file, as a line of JSON."""
+    of = ("workload", "task", "rounds", "options")
+    record = (
+        {"library": library} | {name: getattr(args, name) for name in of} | measured
+    )
+    with args.json.open("a") as out:
+        out.write(json.dumps(record) + "\n")
+
+
 def draw(args):
-    """Draw predicted seconds against cores: a panel for each workload."""
+    """Draw seconds against cores: a panel for each workload.
+
+    Lines are predicted, crosses measured with real threads.
+    """
     import matplotlib
     from matplotlib.figure import Figure
 
-    lines = {}
+    lines, real = {}, {}
     for line in args.json.read_text().splitlines():
         record = json.loads(line)
+        if "real" in record:
+            of_workload = real.setdefault(record["workload"], {})
+            of_workload[record["library"]] = record["real"]
+            continue
         points = [(run["cores"], predicted(args, run)) for run in record["runs"]]
         lines.setdefault(record["workload"], {})[record["library"]] = points
     style = {"svg.fonttype": "none", "svg.hashsalt": "skgoss", "font.size": 10}
@@ -591,15 +611,15 @@ def draw(args):
         figure = Figure(figsize=(7.4, 3.2), layout="constrained")
         axes = figure.subplots(1, len(lines), squeeze=False)[0]
         for ax, (workload, of_libraries) in zip(axes, lines.items(), strict=True):
-            draw_panel(ax, of_libraries)
+            draw_panel(ax, of_libraries, real.get(workload, {}))
             ax.set_title(WORKLOADS[workload].__doc__.rstrip("."), fontsize=11)
-        axes[0].set_ylabel("predicted seconds of the fit")
+        axes[0].set_ylabel("seconds of the fit")
         handles, labels = axes[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
         figure.savefig(args.figure, metadata={"Date": None, "Creator": None})
 
 
-def draw_panel(ax, of_libraries):
+def draw_panel(ax, of_libraries, real):
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
     ax.set(xscale="log", yscale="log", xlabel="cores")
@@ -609,12 +629,15 @@ def draw_panel(ax, of_libraries):
         axis.set_minor_formatter(NullFormatter())
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(color="0.92")
+    colors = dict(zip(LIBRARIES, COLORS, strict=True))
+    for library, points in real.items():
+        ax.plot(*zip(*points, strict=True), "x", color=colors[library], markersize=9)
     for library, points in of_libraries.items():
         ax.plot(
             *zip(*points, strict=True),
             marker="o",
             linewidth=2.5 if library == "skgoss" else 1.3,
-            color=dict(zip(LIBRARIES, COLORS, strict=True))[library],
+            color=colors[library],
             label=library,
         )
 
@@ -650,16 +673,7 @@ def main():
         ]
         show(args, library, runs)
         if args.json:
-            with args.json.open("a") as out:
-                record = {
-                    "library": library,
-                    "workload": args.workload,
-                    "task": args.task,
-                    "rounds": args.rounds,
-                    "options": args.options,
-                    "runs": runs,
-                }
-                out.write(json.dumps(record) + "\n")
+            add_record(args, library, runs=runs)
     if len(results) > 1:
         first, *others = results
         print(f"\npredicted time divided by that of {first}")

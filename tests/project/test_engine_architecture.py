@@ -59,7 +59,7 @@ LAYERS = tuple(
         "binning.stored_columns",
         # Exponentials; threads, signals, random numbers, instruction sets.
         "elementary.h",
-        "runtime signals threads random atomics bits",
+        "runtime signals threads random atomics bits locks",
         "pool.h",
         "simd.h signals.h bits.h atomics.h platform.h",
     )

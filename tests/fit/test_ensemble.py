@@ -142,6 +142,15 @@ def test_the_first_of_equal_kinds_is_the_model():
     assert ensemble.hill_climbing(kinds, metrics_of("l2")) == [0.0, 1.0, 0.0]
 
 
+@pytest.mark.parametrize(("n", "share"), [(25, 1 / 25), (26, 1 / 25), (24, 1 / 24)])
+def test_no_more_than_25_kinds_are_added(n, share):
+    one, other = np.random.default_rng(0).normal(size=(2, 30))
+    target = ((n - 1) * one + other) / n
+    kinds = [folds_of(scores, target) for scores in (one, other)]
+    found = ensemble.hill_climbing(kinds, metrics_of("l2"))
+    assert found == pytest.approx([1 - share, share])
+
+
 @pytest.mark.filterwarnings("ignore:The metric 'l2' of")
 def test_weights_sum_to_1_where_no_loss_is_a_number():
     target = np.random.default_rng(0).normal(size=30)

@@ -145,6 +145,22 @@ def test_a_data_set_is_an_evaluation_set():
         evaluation_set(first, 3, new)
 
 
+def test_values_of_rows_stay_with_sets_of_files_and_of_arrays(tmp_path):
+    X, y = np.arange(12.0).reshape(6, 2), np.arange(6.0)
+    path = tmp_path / "rows.csv"
+    np.savetxt(path, np.c_[X, y], delimiter=",", header="a,b,y", comments="")
+    given = FitArguments(
+        eval_set=[(str(path), "y"), (X + 1, y)],
+        eval_sample_weight=[y + 1, y + 2],
+        eval_init_score=[y + 3, y + 4],
+    )
+    settings = LGBMRegressor()._settings(None, given)
+    _, *sets = input_sets(Dataset(X, y), None, given, settings)
+    for k, found in enumerate(sets):
+        np.testing.assert_array_equal(found.sample_weight, y + 1 + k)
+        np.testing.assert_array_equal(found.init_score, y + 3 + k)
+
+
 def test_the_target_of_a_file_is_the_name_of_a_column():
     given, settings = FitArguments(), make_settings({}, "LGBMRegressor")
     with pytest.raises(TypeError, match=r"rows in the file a\.csv.*got numpy\.ndarray"):

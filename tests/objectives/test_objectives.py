@@ -94,21 +94,20 @@ def parameters_of(name):
     return (SIGMOID, 1.0) if name == "binary" else OBJECTIVES[name].constants(SETTINGS)
 
 
-def slopes(name, scores, y, n_threads=1, parameters=None):
-    a, b = parameters or parameters_of(name)
-    gradient, hessian = np.full((2, len(scores)), np.nan, dtype=np.float32)
-    loss_kernels.pointwise(
-        loss_kernels.LOSSES[name], scores, y, a, b, n_threads, gradient, hessian
-    )
-    return gradient, hessian
-
-
-def softmax_slopes(scores, y, factor=1.0, n_threads=1):
+def derivatives(loss, scores, n_threads):
     gradient, hessian = np.full((2, *scores.shape), np.nan, dtype=np.float32)
-    k = len(scores)
-    work = np.empty((n_threads, (k + 2) * loss_kernels.softmax_rows_per_block(k)))
-    loss_kernels.softmax(scores, y, factor, work, n_threads, gradient, hessian)
+    loss(scores, gradient, hessian, n_threads)
     return gradient, hessian
+
+
+def slopes(name, scores, y, n_threads=1, parameters=None):
+    loss = loss_kernels.Pointwise(name, y, [parameters or parameters_of(name)])
+    gradient, hessian = derivatives(loss, scores[None], n_threads)
+    return gradient[0], hessian[0]
+
+
+def softmax_slopes(scores, y, n_threads=1):
+    return derivatives(loss_kernels.Softmax(y), scores, n_threads)
 
 
 def test_every_objective_and_loss_is_tested():
@@ -196,12 +195,11 @@ def test_the_expectile_of_one_half_is_the_mean():
 
 
 def test_constant_hessian_may_be_none():
-    gradient = np.empty(N, dtype=np.float32)
-    loss_kernels.pointwise(
-        0, SCORES, TARGETS["regression"], 0.0, 0.0, 1, gradient, None
-    )
+    gradient = np.empty((1, N), dtype=np.float32)
+    loss = loss_kernels.Pointwise("regression", TARGETS["regression"], [(0.0, 0.0)])
+    loss(SCORES[None], gradient, None, 1)
     np.testing.assert_array_equal(
-        gradient, (SCORES - TARGETS["regression"]).astype("f4")
+        gradient[0], (SCORES - TARGETS["regression"]).astype("f4")
     )
 
 
@@ -252,10 +250,12 @@ def test_softmax_is_the_textbook_one(n_classes):
     y = RNG.integers(0, n_classes, size=n).astype(float)
     e = np.exp(scores - scores.max(axis=0))
     p = e / e.sum(axis=0)
-    gradient, hessian = softmax_slopes(scores, y, factor=1.5)
+    gradient, hessian = softmax_slopes(scores, y)
     expected = p - (np.arange(n_classes)[:, None] == y)
     np.testing.assert_allclose(gradient, expected, rtol=1e-6, atol=1e-14)
-    np.testing.assert_allclose(hessian, 1.5 * p * (1 - p), rtol=1e-6, atol=1e-14)
+    np.testing.assert_allclose(
+        hessian, n_classes / (n_classes - 1) * p * (1 - p), rtol=1e-6, atol=1e-14
+    )
     assert (hessian >= 0).all()
 
 
@@ -263,9 +263,9 @@ def test_softmax_is_the_textbook_one(n_classes):
 
 
 def intensity_slopes(scores, y, weight, n_threads=1):
-    gradient, hessian = np.full((2, len(scores)), np.nan, dtype=np.float32)
-    loss_kernels.cross_entropy_lambda(scores, y, weight, n_threads, gradient, hessian)
-    return gradient, hessian
+    loss = loss_kernels.Intensity(y, weight)
+    gradient, hessian = derivatives(loss, scores[None], n_threads)
+    return gradient[0], hessian[0]
 
 
 def test_weighted_cross_entropy_has_the_slopes_of_its_loss():
@@ -408,7 +408,7 @@ def fingerprint(n_threads=1):
         rows = n // n_classes
         scores = f[: n_classes * rows].reshape(n_classes, rows)
         y = rng.integers(0, n_classes, size=rows).astype(float)
-        for values in softmax_slopes(scores, y, 1.5, n_threads):
+        for values in softmax_slopes(scores, y, n_threads):
             digest.update(values)
     for values in intensity_slopes(f, rng.random(n), rng.gamma(1.0, size=n), n_threads):
         digest.update(values)

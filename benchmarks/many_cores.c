@@ -599,17 +599,29 @@ static void run_loop_part(void *data)
     }
 }
 
+/* Whether a loop has tasks. What the linker is asked takes 0.1 ms, so answers are kept. */
+static bool has_tasks(void *body)
+{
+    static struct { void *body; bool has_tasks; } known[MAX_PLACES];
+    static int n_known;
+    Dl_info info;
+    int i = 0;
+    while (i < n_known && known[i].body != body)
+        i++;
+    if (i == n_known) {
+        if (n_known == MAX_PLACES)
+            abort();
+        known[i].body = body;
+        known[i].has_tasks = dladdr(body, &info) && strstr(info.dli_fname, "/tasks.") != NULL;
+        n_known++;
+    }
+    return known[i].has_tasks;
+}
+
 /* Of a loop of tasks, the function of these: the first thing of its context. */
 static void *name_of(const PoolLoop *loop)
 {
-    static void *of_tasks, *last_other;
-    void *body = (void *)loop->body;
-    Dl_info info;
-    if (body != of_tasks && body != last_other) {
-        bool is_tasks = dladdr(body, &info) && strstr(info.dli_fname, "/tasks.") != NULL;
-        *(is_tasks ? &of_tasks : &last_other) = body;
-    }
-    return body == of_tasks ? *(void **)loop->context : body;
+    return has_tasks((void *)loop->body) ? *(void **)loop->context : (void *)loop->body;
 }
 
 /* No part waits for another one. */

@@ -148,19 +148,19 @@ class RawColumns:
         self.numbers = numbers
         self.address = columns.address.copy()
         self.stride = columns.stride.copy()
-        self._is_ready = columns.kind == KINDS["float64"]
+        self.is_ready = columns.kind == KINDS["float64"]
         if columns.index is not None:
-            self._is_ready &= columns.index == 0
+            self.is_ready &= columns.index == 0
         if numbers is not None:
-            self._is_ready[:] = False
-        self._are_all_ready = bool(self._is_ready.all())
+            self.is_ready[:] = False
+        self.are_all_ready = bool(self.is_ready.all())
         self._copies: list[Floats] = []
 
     def prepare(self, features: NDArray[np.int32]) -> None:
         """Make columns readable by their ``address`` and ``stride``."""
-        if self._are_all_ready:
+        if self.are_all_ready:
             return
-        missing = features[~self._is_ready[features]]
+        missing = features[~self.is_ready[features]]
         if not len(missing):
             return
         for j in np.unique(missing).tolist():
@@ -170,8 +170,8 @@ class RawColumns:
             self._copies.append(copy)
             self.address[j] = copy.__array_interface__["data"][0]
             self.stride[j] = copy.itemsize
-            self._is_ready[j] = True
-        self._are_all_ready = bool(self._is_ready.all())
+            self.is_ready[j] = True
+        self.are_all_ready = bool(self.is_ready.all())
 
     def add(
         self,
@@ -181,9 +181,8 @@ class RawColumns:
         factor: float,
         n_threads: int,
         score_inout: Floats,
-        rows: NDArray[np.int64] | None = None,
     ) -> None:
-        """Add a multiple of one tree's values to one score of all rows, or of some.
+        """Add a multiple of one tree's values to one score.
 
         ``leaf`` is the leaf of each row. Rows that miss a value in a column of the
         leaf's model get the ``leaf_value``.
@@ -196,7 +195,6 @@ class RawColumns:
             0,
             n_threads,
             score_inout[:, None],
-            rows,
         )
 
     def add_trees(
@@ -208,7 +206,6 @@ class RawColumns:
         first_score: int,
         n_threads: int,
         score_inout: Floats,
-        rows: NDArray[np.int64] | None = None,
     ) -> None:
         """Add the values of consecutive trees: see `linear.add` in the engine."""
         used = leaves.start[leaf_start[[0, -1]]]
@@ -217,7 +214,6 @@ class RawColumns:
             self.address,
             self.stride,
             leaf,
-            rows,
             leaf_start,
             leaves.start,
             leaves.feature,
@@ -261,6 +257,7 @@ def fit(
     added to a ``score`` of the sampled rows.
     """
     start, feature = paths
+    row_start, rows = grouped
     raw.prepare(feature)
     constant, lower, upper = np.empty((3, len(leaf_value)))
     coefficient, mean = np.empty((2, len(feature)))
@@ -269,7 +266,8 @@ def fit(
         raw.stride,
         start,
         feature,
-        *grouped,
+        row_start,
+        rows.astype(np.uint32),
         gradients.gradient,
         gradients.hessian,
         gradients.weight,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss._engine.binning.store import BinStore
-from skgoss._engine.training.score import add_tree
+from skgoss._engine.training.score import LineTable, add_tree
 from skgoss.model.linear import LinearLeaves, RawColumns
 
 Floats = NDArray[np.float64]
@@ -25,19 +25,12 @@ class BinnedRows(NamedTuple):
     # (n_rows,): the rows of the store that these are, ascending; None: all.
     numbers: NDArray[np.uint32] | None = None
 
-    @property
-    def raw(self) -> RawColumns:
-        """The values of the columns, for linear leaves."""
+    def line_table(self, leaves: LinearLeaves) -> LineTable:
+        """Some linear leaves, and the values of the columns for them."""
         if self.values is None:
             raise RuntimeError("linear leaves need the values of the columns")
-        return self.values
-
-    def chosen(self, rows: NDArray[np.int64]) -> BinnedRows:
-        """Some of the rows, which are ascending; without their values."""
-        numbers = rows.astype(np.uint32)
-        if self.numbers is not None:
-            numbers = self.numbers[rows]
-        return BinnedRows(self.store, self.missing_bin, None, len(rows), numbers)
+        self.values.prepare(leaves.feature)
+        return LineTable(self.values, leaves)
 
 
 class BinnedTrees(NamedTuple):
@@ -47,7 +40,7 @@ class BinnedTrees(NamedTuple):
     leaves: NDArray[Any]
     leaf_start: NDArray[np.int64]  # (n_scores + 1,)
     words: NDArray[np.uint32]
-    linear: list[LinearLeaves] | None = None  # by score; None: all leaves are constant
+    linear: LinearLeaves | None = None  # None: all leaves are constant
 
     def tree(self, k: int) -> tuple[NDArray[Any], Floats]:
         """The nodes and the values of the leaves of one score's tree."""
@@ -55,7 +48,7 @@ class BinnedTrees(NamedTuple):
         return self.nodes[first - k : stop - k - 1], self.leaves["value"][first:stop]
 
     def by_round(
-        self, n_scores: int, linear: Sequence[list[LinearLeaves]]
+        self, n_scores: int, linear: Sequence[LinearLeaves]
     ) -> list[BinnedTrees]:
         """The trees of each round, if these are those of several rounds.
 
@@ -80,38 +73,21 @@ class BinnedTrees(NamedTuple):
         self, rows: BinnedRows, factor: float, n_threads: int, scores_inout: Floats
     ) -> None:
         """Add a multiple of the trees to scores of shape (n_scores, n_rows)."""
+        leaves, table = self.linear, None
+        if leaves is not None:
+            scaled = leaves if factor == 1.0 else leaves.scaled(factor, 0.0)
+            table = rows.line_table(scaled)
         for k, score in enumerate(scores_inout):
             nodes, values = self.tree(k)
-            if self.linear is None:
-                self._add_values(rows, nodes, factor * values, n_threads, score)
-                continue
-            leaf = self.leaf_of(rows, k, n_threads)
-            linear = self.linear[k]
-            rows.raw.add(leaf, values.copy(), linear, factor, n_threads, score)
-
-    def leaf_of(self, rows: BinnedRows, k: int, n_threads: int) -> NDArray[np.int32]:
-        """The leaf of each row in one score's tree, (n_rows,)."""
-        nodes, values = self.tree(k)
-        number = np.zeros(rows.n_rows)
-        numbers = np.arange(len(values), dtype=np.float64)
-        self._add_values(rows, nodes, numbers, n_threads, number)
-        return number.astype(np.int32)
-
-    def _add_values(
-        self,
-        rows: BinnedRows,
-        nodes: NDArray[Any],
-        values: Floats,
-        n_threads: int,
-        score_inout: Floats,
-    ) -> None:
-        add_tree(
-            rows.store,
-            nodes,
-            rows.missing_bin,
-            self.words,
-            values,
-            n_threads,
-            score_inout,
-            rows.numbers,
-        )
+            add_tree(
+                rows.store,
+                nodes,
+                rows.missing_bin,
+                self.words,
+                factor * values,
+                n_threads,
+                score,
+                rows.numbers,
+                table,
+                int(self.leaf_start[k]),
+            )

@@ -6,21 +6,20 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import starmap
 from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skgoss._engine.locks import NonBlockingLock
-from skgoss._engine.model.linear_kernels import group_rows, paths
 from skgoss._engine.objectives.loss_kernels import Loss
 from skgoss._engine.training.grower import TreeGrower
 from skgoss._engine.training.score import add_trees
 from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.binning.rows import Rows
-from skgoss.model import linear
 from skgoss.model.ensemble import Ensemble
-from skgoss.model.linear import Gradients, LinearLeaves, RawColumns
+from skgoss.model.linear import LinearLeaves, RawColumns
 from skgoss.objectives.gradients import Likelihood
 from skgoss.objectives.metrics import CustomMetric
 from skgoss.objectives.survival import Baseline, PartialLikelihood
@@ -35,6 +34,9 @@ from skgoss.utils.cancellation import CURRENT_SCOPE
 
 Floats = NDArray[np.float64]
 Grown = TypeVar("Grown")
+
+# The arrays of the linear models of rounds, as the grower makes them.
+Lines = list[tuple[NDArray[Any], ...]]
 
 # So many times columns and thresholds are drawn for a round without a split.
 _DRAWS = 30
@@ -114,7 +116,7 @@ class FinishedRounds:
     n: int
     start: Floats
     factors: Floats | None
-    linear: list[list[LinearLeaves]]
+    linear: list[LinearLeaves]
     # Of each round of a distribution: what is added to all scores, (n_scores,).
     levels: list[Floats]
     n_drops: int
@@ -206,7 +208,8 @@ class Boosting(LockedRounds):
             dataset.n_rows,
             dataset.numbers,
         )
-        self.linear: list[list[LinearLeaves]] = []
+        # The linear models of the leaves of each round.
+        self.linear: list[LinearLeaves] = []
         # The number of constant rounds, where no column can be split.
         self.n_constant = 0
         # 0: steps are not limited.
@@ -244,6 +247,8 @@ class Boosting(LockedRounds):
             self.self_concordance[:n_scores],
             None if partition.collectives.n_ranks == 1 else partition,
             reweighted=self.reweighted[:n_scores],
+            raw=self.rows.values,
+            row_weight=self.weight,
         )
 
     def _sampler(self) -> sampling.Sampler | None:
@@ -350,7 +355,7 @@ class Boosting(LockedRounds):
             and self.sampler is None
             and isinstance(objective.derivatives, Loss)
             and objective.trains_all
-            and not (objective.renews_leaves or self.settings.linear_tree)
+            and not objective.renews_leaves
             and not (self.sets or self.unlisted_sets)
             and self.partition.collectives.n_ranks == 1
         )
@@ -550,19 +555,23 @@ class Boosting(LockedRounds):
         if self.spread is not None:
             self._begin_spread(self.spread, round_index)
         sample = self._drawn(round_index, self.gradient, self.hessian)
-        raw = self.rows.raw if self.settings.linear_tree else None
-        # Linear leaves are added once they are fitted, to all rows.
-        is_whole = sample.rows is None or raw is not None
+        # The first trees have constant leaves.
+        is_first = before == 0 and self.init_ensemble is None
+        is_linear = self.settings.linear_tree and not is_first
+        # Lines are added to all rows.
+        is_whole = sample.rows is None or is_linear
         added = self.adds_while_growing and is_whole and not renews
-        scores = self.scores if added else None
-        grew = self._grow(sample, scores if raw is None else None, round_index)
+        grew = self._grow(
+            sample, self.scores if added else None, round_index, is_linear=is_linear
+        )
         if before == 0:
             self._keep_average(np.diff(self.grower.forest.arrays()[2]) == 1)
         if grew and renews:
             self._renew_leaves(sample.hessian)
         if self._n_grown > before:
-            if raw is not None:
-                self.linear.append(self._fit_linear_leaves(raw, sample, scores))
+            if self.settings.linear_tree and not is_linear:
+                leaves = self.grower.forest.arrays()[1]
+                self.linear.append(LinearLeaves.constants(leaves["value"]))
             self._add_new_trees(added)
             if self.spread is not None:
                 self._end_spread(self.spread)
@@ -627,7 +636,12 @@ class Boosting(LockedRounds):
             scores += level[:, None]
 
     def _grow(
-        self, sample: sampling.Sample, scores: Floats | None, round_index: int
+        self,
+        sample: sampling.Sample,
+        scores: Floats | None,
+        round_index: int,
+        *,
+        is_linear: bool,
     ) -> bool:
         """Grow the trees of a round; returns whether one of them has a split.
 
@@ -636,10 +650,13 @@ class Boosting(LockedRounds):
         n_trees, options = self.grower.forest.n_trees, self.settings
         shares = options.colsample_bytree, options.feature_fraction_bynode
         draws = _DRAWS if options.extra_trees or min(shares) < 1 else 1
+        lines: Lines | None = None
+        grew = False
         for draw in range(draws):
             if draw:
                 self.grower.forest.drop(n_trees)
-            if self._call_grower(
+            lines = [] if is_linear else None
+            grew = self._call_grower(
                 self.grower.grow,
                 self.gradient,
                 sample.hessian,
@@ -648,9 +665,16 @@ class Boosting(LockedRounds):
                 scores,
                 round_index + (draw << 32),
                 None if self.spread is None else self.spread.last.l2,
-            ):
-                return True
-        return False
+                lines,
+            )
+            if grew:
+                break
+        self._keep_lines(lines)
+        return grew
+
+    def _keep_lines(self, lines: Lines | None) -> None:
+        """Keep the linear models of the leaves of new rounds."""
+        self.linear += starmap(LinearLeaves, lines or ())
 
     def _grow_ahead(self, check: Callable[[], None] | None) -> None:
         """Grow rounds after the one that was asked for, as long as they have splits.
@@ -658,6 +682,7 @@ class Boosting(LockedRounds):
         What is cold between rounds is Python's part of them.
         """
         n_rounds = min(self._n_expected, AHEAD)
+        lines: Lines | None = [] if self.settings.linear_tree else None
         self._n_ahead = self._call_grower(
             self.grower.grow_rounds,
             self.objective.derivatives,
@@ -668,7 +693,9 @@ class Boosting(LockedRounds):
             self.first_round + self._n_grown,
             n_rounds - 1,
             check,
+            lines,
         )
+        self._keep_lines(lines)
         self._n_expected -= 1 + self._n_ahead
 
     def _call_grower(self, grow: Callable[..., Grown], *arguments: Any) -> Grown:
@@ -723,89 +750,6 @@ class Boosting(LockedRounds):
             values = constraints.clip_to_monotone(values, nodes, sign, values_of)
         forest.set_leaf_values(self.settings.learning_rate * values)
 
-    def _fit_linear_leaves(
-        self, raw: RawColumns, sample: sampling.Sample, scores: Floats | None
-    ) -> list[LinearLeaves]:
-        """The linear models of the new trees' leaves; the first trees have none.
-
-        Their values are added to the ``scores`` of all rows unless it is None.
-        """
-        trees = self._new_trees()
-        numbers = range(self.n_scores)
-        if self._n_grown == 1 and self.init_ensemble is None:
-            leaves = [LinearLeaves.constants(trees.tree(k)[1]) for k in numbers]
-            if scores is not None:
-                trees._replace(linear=leaves).add(
-                    self.rows, 1.0, self.n_threads, scores
-                )
-            return leaves
-        others = None
-        if scores is not None and sample.rows is not None:
-            is_other = np.ones(self.dataset.n_rows, dtype=bool)
-            is_other[sample.rows] = False
-            others = np.flatnonzero(is_other)
-        return [
-            self._fit_linear_tree(
-                raw, trees, k, sample, others, None if scores is None else scores[k]
-            )
-            for k in numbers
-        ]
-
-    def _fit_linear_tree(
-        self,
-        raw: RawColumns,
-        trees: BinnedTrees,
-        k: int,
-        sample: sampling.Sample,
-        others: NDArray[np.int64] | None,
-        score: Floats | None,
-    ) -> LinearLeaves:
-        """The linear models of one tree, added to a score unless it is None.
-
-        ``others`` are the rows that have the score but are not in the sample.
-        """
-        nodes, values = trees.tree(k)
-        left, right, feature = nodes["left"], nodes["right"], nodes["feature"]
-        is_numeric = ~self.dataset.categorical
-        leaves = linear.fit(
-            raw,
-            paths(left, right, feature, self.dataset.feature, is_numeric),
-            self._rows_by_leaf(trees, k, sample.rows),
-            self._gradients(sample, k),
-            values.copy(),
-            self.settings,
-            self.n_threads,
-            score,
-            self.self_concordance[k],
-        )
-        if score is not None and others is not None:
-            leaf = trees.leaf_of(self.rows.chosen(others), k, self.n_threads)
-            raw.add(leaf, values.copy(), leaves, 1.0, self.n_threads, score, others)
-        return leaves
-
-    def _rows_by_leaf(
-        self, trees: BinnedTrees, k: int, drawn: NDArray[np.uint32] | None
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Where the drawn rows of each leaf begin, and their numbers."""
-        n_rows = self.dataset.n_rows if drawn is None else len(drawn)
-        if self.n_scores == 1:
-            start, rows = self.grower.rows_by_leaf()
-            # Rows of weight 0 are in no leaf of the grower.
-            if len(rows) == n_rows:
-                return start, rows
-        rows = np.arange(n_rows) if drawn is None else drawn.astype(np.int64)
-        leaf = trees.leaf_of(self.rows, k, self.n_threads)
-        return group_rows(leaf, rows, len(trees.tree(k)[1]))
-
-    def _gradients(self, sample: sampling.Sample, k: int) -> Gradients:
-        """The gradients, hessians and weights of score ``k``."""
-        hessian, weight = sample.hessian, self.weight
-        return Gradients(
-            self.gradient[k],
-            None if hessian is None else hessian[k],
-            None if weight is None else weight[k % len(weight)],
-        )
-
     def _add_new_trees(self, added: bool) -> None:
         """Add the new trees to all scores.
 
@@ -813,13 +757,12 @@ class Boosting(LockedRounds):
         """
         scored_rows = self._scored_sets() if added else self._scored_rows()
         # All rows find their leaves by their bins, also those outside the sample.
-        if self.linear:
-            if scored_rows:
-                self._add_trees(scored_rows, self._new_trees())
-            return
         forest = self.grower.forest
         first = forest.n_trees - self.n_scores
         for rows, scores in scored_rows:
+            table = None
+            if self.linear:
+                table = rows.line_table(self.linear[-1])
             add_trees(
                 forest,
                 first,
@@ -828,6 +771,7 @@ class Boosting(LockedRounds):
                 self.n_threads,
                 scores,
                 rows.numbers,
+                table,
             )
 
     def _add_all_trees(self, scored_rows: Sequence[Scored]) -> None:

@@ -32,7 +32,7 @@ def ensemble(
     dataset: BinnedDataset,
     starts: Floats,
     factors: Floats | None = None,
-    linear: Sequence[Sequence[LinearLeaves]] = (),
+    linear: Sequence[LinearLeaves] = (),
     *,
     average: bool = False,
 ) -> Ensemble:
@@ -40,8 +40,8 @@ def ensemble(
 
     The values of each round's trees are multiplied by its ``factors``, (n_rounds,).
     Then ``starts``, (n_rounds, n_scores), are added, one for each tree. ``linear`` has
-    the linear models of the leaves, by round and score; it is empty if leaves are
-    constant. ``average`` tells whether predictions are means over rounds and not sums.
+    the linear models of the leaves, by round; it is empty if leaves are constant.
+    ``average`` tells whether predictions are means over rounds and not sums.
     """
     nodes, leaves, leaf_start, words = forest.arrays()
     feature = nodes["feature"]
@@ -78,19 +78,25 @@ def ensemble(
         n_features=dataset.n_features,
         sets=sets,
         average=average,
-        linear=_linear(linear, starts, factors) if linear else None,
+        linear=_linear(linear, n_leaves, starts, factors) if linear else None,
     )
 
 
 def _linear(
-    linear: Sequence[Sequence[LinearLeaves]], starts: Floats, factors: Floats | None
+    linear: Sequence[LinearLeaves],
+    n_leaves: NDArray[np.int64],
+    starts: Floats,
+    factors: Floats | None,
 ) -> LinearLeaves:
     """The linear models of all leaves."""
+    to_leaves = np.split(
+        np.repeat(starts.ravel(), n_leaves),
+        np.cumsum([len(leaves.constant) for leaves in linear[:-1]]),
+    )
     return LinearLeaves.joined(
         [
-            leaves.scaled(1.0 if factors is None else factors[i], starts[i, k])
-            for i, trees in enumerate(linear)
-            for k, leaves in enumerate(trees)
+            leaves.scaled(1.0 if factors is None else factors[i], to_leaves[i])
+            for i, leaves in enumerate(linear)
         ]
     )
 

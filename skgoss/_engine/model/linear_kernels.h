@@ -16,27 +16,32 @@
 /* Sums have so many lanes, whatever the instruction set. */
 #define LINEAR_WIDTH 8
 
+/* The sum of the lanes. */
+static SIMD_INLINE double linear_total(const double *lanes)
+{
+    return ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3]))
+           + ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
+}
+
 /* The sum of n products, n a multiple of the lanes. */
 static SIMD_INLINE double linear_dot(const double *restrict a, const double *restrict b,
                                      ptrdiff_t n)
 {
-    double partial[LINEAR_WIDTH] = {0.0};
+    double lanes[LINEAR_WIDTH] = {0.0};
     for (ptrdiff_t i = 0; i < n; i += LINEAR_WIDTH)
         for (int l = 0; l < LINEAR_WIDTH; l++)
-            partial[l] += a[i + l] * b[i + l];
-    return ((partial[0] + partial[1]) + (partial[2] + partial[3]))
-           + ((partial[4] + partial[5]) + (partial[6] + partial[7]));
+            lanes[l] += a[i + l] * b[i + l];
+    return linear_total(lanes);
 }
 
 /* The sum of n values, n a multiple of the lanes. */
 static SIMD_INLINE double linear_sum(const double *restrict x, ptrdiff_t n)
 {
-    double partial[LINEAR_WIDTH] = {0.0};
+    double lanes[LINEAR_WIDTH] = {0.0};
     for (ptrdiff_t i = 0; i < n; i += LINEAR_WIDTH)
         for (int l = 0; l < LINEAR_WIDTH; l++)
-            partial[l] += x[i + l];
-    return ((partial[0] + partial[1]) + (partial[2] + partial[3]))
-           + ((partial[4] + partial[5]) + (partial[6] + partial[7]));
+            lanes[l] += x[i + l];
+    return linear_total(lanes);
 }
 
 /* Whether all values of p columns are finite. */
@@ -56,15 +61,41 @@ SIMD_KERNEL(are_finite, (const double *block, ptrdiff_t n, int64_t p, int *finit
     *finite_out = !broken;
 }
 
-/* Count p columns from their centers, and add their sums, their sums weighted by hessians,
- * their products with gradients, and hessians times the products of two of them. The block
- * gets the columns counted from their centers; it has gradients and hessians as columns p and
- * p + 1, and room for whole lanes. It may be the source itself. */
+/* Means of p columns, counted from the first row: exact where all rows are alike. */
+SIMD_KERNEL(find_centers, (const double *block, ptrdiff_t n, int64_t p, double *center_out),
+            (block, n, p, center_out))
+{
+    const ptrdiff_t whole = n / LINEAR_WIDTH * LINEAR_WIDTH;
+    for (int64_t j = 0; j < p; j++) {
+        const double *x = block + j * LINEAR_ROWS, first = x[0];
+        double lanes[LINEAR_WIDTH] = {0.0};
+        for (ptrdiff_t i = 0; i < whole; i += LINEAR_WIDTH)
+            for (int l = 0; l < LINEAR_WIDTH; l++)
+                lanes[l] += x[i + l] - first;
+        for (ptrdiff_t i = whole; i < n; i++)
+            lanes[i - whole] += x[i] - first;
+        center_out[j] = first + linear_total(lanes) / n;
+    }
+}
+
+/* The sums of a leaf: of gradients, of hessians; and of its columns, counted from their
+ * centers: of these alone, weighted by hessians, times gradients, and of hessians times the
+ * products of two columns, of which there is the lower triangle. */
+typedef struct {
+    double gradient;
+    double hessian;
+    double *plain;
+    double *weighted;
+    double *slope;
+    double *moment;
+} LeafSums;
+
+/* Count p columns from their centers, and add their sums. The block gets the columns counted
+ * from their centers; it has gradients and hessians as columns p and p + 1, and room for whole
+ * lanes. It may be the source itself. */
 SIMD_KERNEL(add_products, (const double *source, double *block, ptrdiff_t n, int64_t p,
-             const double *center, double *plain_sum_inout, double *sum_inout,
-             double *slope_inout, double *moment_inout),
-            (source, block, n, p, center, plain_sum_inout, sum_inout, slope_inout,
-             moment_inout))
+             const double *center, LeafSums *sums),
+            (source, block, n, p, center, sums))
 {
     const ptrdiff_t padded = (n + LINEAR_WIDTH - 1) / LINEAR_WIDTH * LINEAR_WIDTH;
     double *gradient = block + p * LINEAR_ROWS;
@@ -72,6 +103,8 @@ SIMD_KERNEL(add_products, (const double *source, double *block, ptrdiff_t n, int
     double weighted[LINEAR_ROWS];
     for (ptrdiff_t i = n; i < padded; i++)
         gradient[i] = hessian[i] = 0.0;
+    sums->gradient += linear_sum(gradient, padded);
+    sums->hessian += linear_sum(hessian, padded);
     for (int64_t j = 0; j < p; j++) {
         double *x = block + j * LINEAR_ROWS;
         for (ptrdiff_t i = 0; i < n; i++)
@@ -80,11 +113,11 @@ SIMD_KERNEL(add_products, (const double *source, double *block, ptrdiff_t n, int
             x[i] = 0.0;
         for (ptrdiff_t i = 0; i < padded; i++)
             weighted[i] = hessian[i] * x[i];
-        plain_sum_inout[j] += linear_sum(x, padded);
-        sum_inout[j] += linear_dot(hessian, x, padded);
-        slope_inout[j] += linear_dot(gradient, x, padded);
+        sums->plain[j] += linear_sum(x, padded);
+        sums->weighted[j] += linear_sum(weighted, padded);
+        sums->slope[j] += linear_dot(gradient, x, padded);
         for (int64_t k = 0; k <= j; k++)
-            moment_inout[j * p + k] += linear_dot(weighted, block + k * LINEAR_ROWS, padded);
+            sums->moment[j * p + k] += linear_dot(weighted, block + k * LINEAR_ROWS, padded);
     }
 }
 

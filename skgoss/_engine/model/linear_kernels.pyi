@@ -1,17 +1,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
-def group_rows(
-    leaf: NDArray[np.int32], rows: NDArray[np.int64], n_leaves: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
-def paths(
-    left: NDArray[np.int32], right: NDArray[np.int32], feature: NDArray[np.int32],
-    column: NDArray[np.int32], is_numeric: NDArray[np.bool_],
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]: ...
 def fit(
     address: NDArray[np.uint64], stride: NDArray[np.int64],
     start_inout: NDArray[np.int64], feature_inout: NDArray[np.int32],
-    row_start: NDArray[np.int64], rows: NDArray[np.int64],
+    row_start: NDArray[np.int64], rows: NDArray[np.uint32],
     gradient: NDArray[np.float32], hessian: NDArray[np.float32] | None,
     weight: NDArray[np.float64] | None, leaf_value: NDArray[np.float64], penalty: float,
     rate: float, self_concordance: float, n_threads: int,
@@ -21,8 +14,8 @@ def fit(
 ) -> int: ...
 def add(
     address: NDArray[np.uint64], stride: NDArray[np.int64], leaf: NDArray[np.int32],
-    rows: NDArray[np.int64] | None, leaf_start: NDArray[np.int64],
-    start: NDArray[np.int64], feature: NDArray[np.int32],
+    leaf_start: NDArray[np.int64], start: NDArray[np.int64],
+    feature: NDArray[np.int32],
     coefficient: NDArray[np.float64], constant: NDArray[np.float64],
     lower: NDArray[np.float64], upper: NDArray[np.float64],
     leaf_value: NDArray[np.float64], first_score: int, n_threads: int,

@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,17 +18,20 @@ class TreeGrower:
         copies: NDArray[np.uint32] | None = ...,
         self_concordance: float | NDArray[np.float64] = ..., partition: object = ...,
         min_shared_hist_bins: int = ..., reweighted: bool | NDArray[np.bool_] = ...,
+        raw: object = ..., row_weight: NDArray[np.float64] | None = ...,
     ) -> None: ...
     def grow(
         self, gradient: NDArray[np.float32], hessian: NDArray[np.float32] | None,
         weight: NDArray[np.float64] | None, rows: NDArray[np.uint32] | None,
         scores: NDArray[np.float64] | None, round_index: int,
         more_l2: NDArray[np.float64] | None = ...,
+        lines: list[tuple[NDArray[Any], ...]] | None = ...,
     ) -> bool: ...
     def grow_rounds(
         self, loss: Loss, gradient: NDArray[np.float32],
         hessian: NDArray[np.float32] | None, weight: NDArray[np.float64] | None,
         scores: NDArray[np.float64], round_index: int, n_rounds: int,
         check: Callable[[], None] | None = ...,
+        lines: list[tuple[NDArray[Any], ...]] | None = ...,
     ) -> int: ...
     def rows_by_leaf(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...

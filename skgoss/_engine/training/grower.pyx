@@ -21,6 +21,7 @@ from skgoss._engine.training.feature_subset cimport (
     ENTRY_BLOCK, SubsetBuffers, SubsetSource, count_visits)
 from skgoss._engine.training.forest cimport Forest
 from skgoss._engine.training.histogram cimport FOLD_ROOM
+from skgoss._engine.training.linear_leaves cimport LineFit
 from skgoss._engine.training.layout cimport (
     LANE_CODES, WIDE_WIDTH, Binned, Gradients, Histogram, Piece)
 from skgoss._engine.training.split cimport (
@@ -144,6 +145,8 @@ cdef class TreeGrower:
     - ``self_concordance``, float or (n_scores,): of the loss, see `Objective`.
     - ``reweighted``, bool or (n_scores,): likewise.
     - ``partition``: the `RowPartition` of the data set; None: it has all rows.
+    - ``raw``: the `RawColumns` of the rows, for linear leaves; None: there are none.
+    - ``row_weight``, (1 or n_scores, n_rows): the weights of rows, for linear leaves.
     - ``min_shared_hist_bins``: processes share the columns of a tree if its histograms have so
       many bins: each adds up and searches some of them.
     """
@@ -161,6 +164,7 @@ cdef class TreeGrower:
     cdef object numbers       # of the rows in the store; None: all of them
     cdef object arrays        # keeps what `shared.data` points to
     cdef KernelCollectives collectives  # None: all rows are here
+    cdef LineFit line_fit     # None: all leaves are constant
     cdef double[::1] self_concordance  # of each score
     cdef uint8_t[::1] reweighted  # likewise
     cdef double[::1] more_l2  # of each score
@@ -171,10 +175,13 @@ cdef class TreeGrower:
     def __cinit__(
         self, dataset, settings, int n_scores, int n_threads, Forest forest=None,
         constraints=None, copies=None, self_concordance=0.0, partition=None,
-        int64_t min_shared_hist_bins=MIN_SHARED_HIST_BINS, reweighted=False,
+        int64_t min_shared_hist_bins=MIN_SHARED_HIST_BINS, reweighted=False, raw=None,
+        row_weight=None,
     ):
         cdef int i
         self.dataset = dataset
+        if raw is not None:
+            self.line_fit = LineFit(dataset, settings, raw, row_weight)
         self.self_concordance = np.full(n_scores, self_concordance, dtype=np.float64)
         self.reweighted = np.full(n_scores, reweighted, dtype=np.uint8)
         self.no_more_l2 = np.zeros(n_scores)
@@ -597,7 +604,7 @@ cdef class TreeGrower:
     def grow(
         self, const float[:, ::1] gradient, const float[:, ::1] hessian,
         const double[:, ::1] weight, const uint32_t[::1] rows, double[:, ::1] scores,
-        uint64_t round_index, more_l2=None,
+        uint64_t round_index, more_l2=None, list lines=None,
     ):
         """Grow one tree for each score and add them to the forest.
 
@@ -608,17 +615,20 @@ cdef class TreeGrower:
         - ``gradient``, ``hessian``, (n_scores, n_rows): hessians may be None for ones.
         - ``weight``, (1 or n_scores, n_rows): multiplies both, besides the copies; None: 1.
         - ``rows``: the sampled ones; None: all.
-        - ``scores``, (n_scores, n_rows): the trees' values are added for the sampled rows.
+        - ``scores``, (n_scores, n_rows): the trees' values are added for the sampled rows, and
+          those of ``lines`` for all rows.
         - ``round_index``: part of the keys of the random numbers.
         - ``more_l2``, (n_scores,): is added to ``reg_lambda``, but not of shared trees; None: 0.
+        - ``lines``: gets the arrays of the round's `LinearLeaves`; None: leaves are constant.
         """
         self.shared.watch = start_watch()
-        return self._grow_round(gradient, hessian, weight, rows, scores, round_index, more_l2)
+        return self._grow_round(
+            gradient, hessian, weight, rows, scores, round_index, more_l2, lines)
 
     def grow_rounds(
         self, Loss loss, float[:, ::1] gradient, float[:, ::1] hessian,
         const double[:, ::1] weight, double[:, ::1] scores, uint64_t round_index,
-        int n_rounds, check=None,
+        int n_rounds, check=None, list lines=None,
     ):
         """Grow the trees of several rounds, each by the derivatives of the scores before it.
 
@@ -632,7 +642,7 @@ cdef class TreeGrower:
                 check()
             loss.derive(scores, gradient, hessian, self.n_threads)
             if not self._grow_round(
-                gradient, hessian, weight, None, scores, round_index + i, None
+                gradient, hessian, weight, None, scores, round_index + i, None, lines
             ):
                 return i
         return n_rounds
@@ -640,11 +650,12 @@ cdef class TreeGrower:
     cdef bint _grow_round(
         self, const float[:, ::1] gradient, const float[:, ::1] hessian,
         const double[:, ::1] weight, const uint32_t[::1] rows, double[:, ::1] scores,
-        uint64_t round_index, more_l2,
+        uint64_t round_index, more_l2, list lines,
     ) except -1:
         cdef int n_scores = gradient.shape[0]
         cdef int first = 0
         cdef Forest forest = self.forest
+        cdef LineFit line_fit = None if lines is None else self.line_fit
         cdef int64_t n_nodes = forest.n_nodes
         cdef int64_t n_trees = forest.n_trees
         cdef double n_updates = self.shared.data.n_rows * self.shared.data.row_updates
@@ -652,23 +663,39 @@ cdef class TreeGrower:
         cdef int n, i
         cdef const uint32_t[::1] ids = self._numbers(rows)
         self.more_l2 = self.no_more_l2 if more_l2 is None else more_l2
+        if line_fit is not None:
+            line_fit.begin(self.gradients.n_rows, rows)
         if self.shares_trees:
-            self._grow_shared(gradient, hessian, weight, rows, ids, scores, round_index)
+            self._grow_shared(
+                gradient, hessian, weight, rows, ids, scores, round_index, line_fit)
             first = n_scores
         while first < n_scores:
             n = min(self.n_workspaces, n_scores - first)
             one_a_thread = 1 < n == self.n_threads and n_updates > MIN_UPDATES_PER_WAVE
             if self.batches[0].helpers == NULL and not one_a_thread:
                 n = 1
-            self._raise(self._grow_some(
+            self._grow_some(
                 gradient, hessian, weight, rows, ids, scores, round_index, first, n,
-                one_a_thread))
+                one_a_thread, line_fit)
             for i in range(n):
                 raise_status(forest.add(&self.workspaces[i]))
             first += n
         if forest.n_nodes == n_nodes and n_trees > 0:
             forest.drop(n_trees)
+        if line_fit is not None and forest.n_trees > n_trees:
+            self._end_lines(line_fit, n_trees, scores, lines)
         return forest.n_nodes > n_nodes
+
+    cdef _end_lines(
+        self, LineFit line_fit, int64_t first_tree, double[:, ::1] scores, list lines,
+    ):
+        """Add the values of rows that are in no leaf, and keep the lines of a round."""
+        cdef const uint32_t[::1] numbers = self.numbers
+        if scores is not None:
+            line_fit.add_to_others(
+                self.forest, first_tree, self.store, self.shared.data.missing_bin,
+                self.n_threads, numbers, scores)
+        lines.append(line_fit.leaves())
 
     cdef _raise(self, int status):
         """Raise what has ended a tree early."""
@@ -680,7 +707,7 @@ cdef class TreeGrower:
     cdef _grow_shared(
         self, const float[:, ::1] gradient, const float[:, ::1] hessian,
         const double[:, ::1] weight, const uint32_t[::1] rows, const uint32_t[::1] ids,
-        double[:, ::1] scores, uint64_t round_index,
+        double[:, ::1] scores, uint64_t round_index, LineFit line_fit,
     ):
         """One tree for all scores, stored once for each with the values of its own.
 
@@ -702,11 +729,14 @@ cdef class TreeGrower:
             status = grow_trees(&self.shared, self.batches, ws, &round, 1)
         self._raise(status)
         for k in range(n_scores):
-            round = self._round(gradient, hessian, weight, rows, ids, scores, k)
+            round = self._round(
+                gradient, hessian, weight, rows, ids, scores if line_fit is None else None, k)
             ws.self_concordance = self.self_concordance[k]
             with nogil:
                 status = fill_score(&self.shared, ws, &round)
             self._raise(status)
+            if line_fit is not None:
+                line_fit.fit(&self.shared, ws, &round, 1, k, self.n_threads, scores)
             raise_status(self.forest.add(ws))
 
     cdef _numbers(self, rows):
@@ -715,21 +745,23 @@ cdef class TreeGrower:
             return rows
         return self.numbers if rows is None else self.numbers[np.asarray(rows)]
 
-    cdef int _grow_some(
+    cdef _grow_some(
         self, const float[:, ::1] gradient, const float[:, ::1] hessian,
         const double[:, ::1] weight, const uint32_t[::1] rows, const uint32_t[::1] ids,
         double[:, ::1] scores, uint64_t round_index, int first, int n, bint one_a_thread,
-    ) noexcept:
+        LineFit line_fit,
+    ):
         """Trees ``first`` to ``first + n``: one a thread, or all of them with all threads."""
         cdef Round* rounds = <Round*>calloc(n, sizeof(Round))
         cdef Workspace* workspaces = self.workspaces
         cdef Batch* batches = self.batches
         cdef Wave wave = Wave(&self.shared, batches, workspaces, rounds)
+        cdef double[:, ::1] of_constants = scores if line_fit is None else None
         cdef int n_scores = gradient.shape[0]
         cdef int status = 0
         cdef int i, k
         if rounds == NULL:
-            return NO_MEMORY
+            raise_status(NO_MEMORY)
         batches[0].n_threads = self.n_threads
         for i in range(n):
             k = first + i
@@ -739,16 +771,21 @@ cdef class TreeGrower:
             workspaces[i].self_concordance = self.self_concordance[k]
             workspaces[i].reweighted = self.reweighted[k]
             workspaces[i].more_l2 = self.more_l2[k]
-            rounds[i] = self._round(gradient, hessian, weight, rows, ids, scores, k)
-        with nogil:
-            if one_a_thread:
-                parallel_for(grow_one, &wave, n, 1, n)
-            else:
-                rounds[0].status = grow_trees(wave.shared, batches, workspaces, rounds, n)
-        for i in range(n):
-            status = min(status, rounds[i].status)
-        free(rounds)
-        return status
+            rounds[i] = self._round(gradient, hessian, weight, rows, ids, of_constants, k)
+        try:
+            with nogil:
+                if one_a_thread:
+                    parallel_for(grow_one, &wave, n, 1, n)
+                else:
+                    rounds[0].status = grow_trees(wave.shared, batches, workspaces, rounds, n)
+            for i in range(n):
+                status = min(status, rounds[i].status)
+            self._raise(status)
+            if line_fit is not None:
+                line_fit.fit(
+                    &self.shared, workspaces, rounds, n, first, self.n_threads, scores)
+        finally:
+            free(rounds)
 
     cdef Round _round(
         self, const float[:, ::1] gradient, const float[:, ::1] hessian,

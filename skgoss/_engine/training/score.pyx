@@ -6,14 +6,16 @@ at a node are neighbors. For other nodes columns of bits are made tile by tile, 
 eight nodes of a feature.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
 from skgoss._engine.binning.stored_columns cimport first_from
 from skgoss._engine.binning.store cimport BinColumn, BinStore, bin_of_code, bin_of_stored
 from skgoss._engine.model.leaves cimport (
-    LEAF_TILE, Pile, Routes, Test, add_route, add_values, clear_routes, free_routes, more)
+    LEAF_TILE, Pile, Routes, Test, add_route, add_values, clear_routes, free_routes, more,
+    write_leaves)
+from skgoss._engine.model.linear_kernels cimport Lines, Values, value_of
 from skgoss._engine.threads cimport parallel_shares
 from skgoss._engine.training.forest cimport Forest, StoredLeaf, StoredNode, nodes_of
 
@@ -22,6 +24,7 @@ cdef enum:
     NODES_PER_BYTE = 8
     # Rows that a thread takes at once.
     SCORE_ROWS = 16 * LEAF_TILE
+    VALUE_STRIDE = sizeof(StoredLeaf) // sizeof(double)
 
 
 # A column of bytes of a tile: codes of the store, or a bit for each of some nodes.
@@ -41,8 +44,18 @@ cdef struct Tree:
     const uint32_t* words
 
 
+# The lines of a tree's leaves, and the values of the rows' columns.
+cdef struct LeafLines:
+    Values values
+    Lines lines
+    const double* leaf_value
+    Py_ssize_t stride         # doubles from a leaf's value to the next
+    const uint8_t* wanted     # by score: whether a value is added; NULL: to all
+
+
 # What a tree tests, and the columns of bytes that its tests read.
 cdef struct ScorePlan:
+    const LeafLines* leaf_lines  # NULL: leaves are constant
     const BinColumn* columns  # of the store, by feature
     const int32_t* missing_bin
     Py_ssize_t n_rows         # of the store
@@ -145,10 +158,10 @@ cdef void make_bits(
             at += 1
 
 
-cdef void score_tile(
-    const ScorePlan* plan, Py_ssize_t start, const uint8_t** columns, double* score_inout,
+cdef Py_ssize_t load_tile(
+    const ScorePlan* plan, Py_ssize_t start, const uint8_t** columns,
 ) noexcept nogil:
-    """Add the values of a tile's rows, one after the other, to scores.
+    """Find what the tests read of a tile; the number of its rows.
 
     ``columns``: room for what tests read, first an address for each source. Behind these is
     memory for bits that are made of codes, and for copies of codes in a short last tile.
@@ -172,7 +185,47 @@ cdef void score_tile(
         else:
             memcpy(made, codes, n)
             made += LEAF_TILE
+    return n
+
+
+cdef void score_tile(
+    const ScorePlan* plan, Py_ssize_t start, const uint8_t** columns, double* score_inout,
+) noexcept nogil:
+    """Add the values of a tile's rows, one after the other, to scores."""
+    cdef Py_ssize_t n = load_tile(plan, start, columns)
     add_values(&plan.routes, 0, columns, <int>n, 1, score_inout)
+
+
+cdef inline void score_line(
+    const ScorePlan* plan, Py_ssize_t at, int32_t leaf, double* score_inout,
+) noexcept nogil:
+    """Add the value of a row's leaf to its score, if it is wanted."""
+    cdef const LeafLines* of = plan.leaf_lines
+    if of.wanted == NULL or of.wanted[at]:
+        score_inout[at] += value_of(
+            &of.values, &of.lines, leaf, at, of.leaf_value[leaf * of.stride])
+
+
+cdef void score_lines(
+    const ScorePlan* plan, Py_ssize_t first, Py_ssize_t last, const uint8_t** columns,
+    double* score_inout,
+) noexcept nogil:
+    """Add the values of the rows from ``first`` to ``last`` to their scores."""
+    cdef int32_t[LEAF_TILE] leaf
+    cdef Py_ssize_t start, n, i
+    cdef int64_t at = first
+    if plan.numbers != NULL:
+        at = first_from(plan.numbers, plan.n_numbers, first)
+    for start from first <= start < last by LEAF_TILE:
+        n = load_tile(plan, start, columns)
+        write_leaves(&plan.routes, 0, columns, <int>n, 1, leaf)
+        if plan.numbers == NULL:
+            for i in range(n):
+                score_line(plan, start + i, leaf[i], score_inout)
+            continue
+        while at < plan.n_numbers and plan.numbers[at] < start + LEAF_TILE:
+            score_line(plan, at, leaf[plan.numbers[at] - start], score_inout)
+            at += 1
 
 
 cdef void score_rows(
@@ -183,6 +236,9 @@ cdef void score_rows(
     cdef Py_ssize_t start
     cdef int64_t at
     cdef double[LEAF_TILE] values
+    if plan.leaf_lines != NULL:
+        score_lines(plan, first, last, columns, score_inout)
+        return
     if plan.numbers == NULL:
         for start from first <= start < last by LEAF_TILE:
             score_tile(plan, start, columns, score_inout + start)
@@ -340,10 +396,41 @@ cdef void free_plan(ScorePlan* plan) noexcept:
     free(plan.room.items)
 
 
+cdef class LineTable:
+    """The lines of a round's leaves, and the values of the columns of some rows.
+
+    - ``raw``: a `RawColumns`, whose columns are prepared.
+    - ``leaves``: a `LinearLeaves`.
+    """
+
+    cdef const uint64_t[::1] address
+    cdef const int64_t[::1] stride
+    cdef const int64_t[::1] start
+    cdef const int32_t[::1] feature
+    cdef const double[::1] coefficient
+    cdef const double[::1] constant
+    cdef const double[::1] lower
+    cdef const double[::1] upper
+    cdef Values values
+
+    def __cinit__(self, raw, leaves):
+        self.address, self.stride = raw.address, raw.stride
+        self.start, self.feature = leaves.start, leaves.feature
+        self.coefficient, self.constant = leaves.coefficient, leaves.constant
+        self.lower, self.upper = leaves.lower, leaves.upper
+        self.values = Values(&self.address[0], &self.stride[0])
+
+    cdef Lines lines(self, int64_t first_leaf) noexcept:
+        """Those of a tree whose first leaf is this one."""
+        return Lines(
+            &self.start[first_leaf], &self.feature[0], &self.coefficient[0],
+            &self.constant[first_leaf], &self.lower[first_leaf], &self.upper[first_leaf])
+
+
 def add_tree(
     BinStore store, nodes, const int32_t[::1] missing_bin, const uint32_t[::1] words,
     const double[::1] leaf_value, int n_threads, double[::1] score_inout,
-    const uint32_t[::1] numbers=None,
+    const uint32_t[::1] numbers=None, LineTable table=None, int64_t first_leaf=0,
 ):
     """Add one tree's leaf values to the scores of all rows, or of some.
 
@@ -351,38 +438,74 @@ def add_tree(
     - ``missing_bin``, (n_features,): -1 where there is none.
     - ``leaf_value``, (n_nodes + 1,).
     - ``numbers``, (n_rows,): the rows of the store that have scores, ascending; None: all.
+    - ``table``: the lines of the leaves, from ``first_leaf`` on; None: they are constant.
     """
     cdef ScorePlan plan = new_plan(store, &missing_bin[0], score_inout.shape[0], numbers)
     cdef const uint32_t* sets = &words[0] if words.shape[0] else NULL
     cdef Tree tree = Tree(nodes_of(nodes), &leaf_value[0], 1, <int32_t>len(nodes), sets)
+    cdef LeafLines of_leaves
+    if table is not None:
+        of_leaves = LeafLines(
+            table.values, table.lines(first_leaf), &leaf_value[0], 1, NULL)
+        plan.leaf_lines = &of_leaves
     try:
         score_tree(&plan, &tree, n_threads, &score_inout[0])
     finally:
         free_plan(&plan)
 
 
+cdef Tree tree_of(Forest forest, int64_t number) noexcept:
+    """A tree of a forest."""
+    cdef const int64_t* start = forest.leaf_start + number
+    return Tree(
+        forest.nodes + start[0] - number, &forest.leaves[start[0]].value, VALUE_STRIDE,
+        <int32_t>(start[1] - start[0] - 1), forest.set_words)
+
+
 def add_trees(
     Forest forest, int64_t first_tree, BinStore store, const int32_t[::1] missing_bin,
     int n_threads, double[:, ::1] scores_inout, const uint32_t[::1] numbers=None,
+    LineTable table=None,
 ):
     """Add the trees of a forest from one on, a tree for each score.
 
     - ``missing_bin``, (n_features,): -1 where there is none.
     - ``numbers``, (n_rows,): the rows of the store that have scores, ascending; None: all.
+    - ``table``: the lines of the trees' leaves; None: they are constant.
     """
-    cdef const int64_t* start = forest.leaf_start + first_tree
     cdef ScorePlan plan = new_plan(store, &missing_bin[0], scores_inout.shape[1], numbers)
+    cdef int64_t first_leaf = forest.leaf_start[first_tree]
+    cdef LeafLines of_leaves
     cdef Tree tree
     cdef Py_ssize_t k
     try:
         for k in range(scores_inout.shape[0]):
-            tree = Tree(
-                forest.nodes + start[k] - first_tree - k, &forest.leaves[start[k]].value,
-                sizeof(StoredLeaf) // sizeof(double),
-                <int32_t>(start[k + 1] - start[k] - 1), forest.set_words)
+            tree = tree_of(forest, first_tree + k)
+            if table is not None:
+                of_leaves = LeafLines(
+                    table.values, table.lines(forest.leaf_start[first_tree + k] - first_leaf),
+                    tree.leaf_value, tree.stride, NULL)
+                plan.leaf_lines = &of_leaves
             score_tree(&plan, &tree, n_threads, &scores_inout[k, 0])
     finally:
         free_plan(&plan)
+
+
+cdef int add_lines(
+    Forest forest, int64_t number, BinStore store, const int32_t* missing_bin, int n_threads,
+    const uint32_t[::1] numbers, const Values* values, const Lines* lines,
+    const uint8_t* wanted, Py_ssize_t n_rows, double* score_inout,
+) except -1:
+    cdef ScorePlan plan = new_plan(store, missing_bin, n_rows, numbers)
+    cdef Tree tree = tree_of(forest, number)
+    cdef LeafLines of_leaves = LeafLines(
+        values[0], lines[0], tree.leaf_value, tree.stride, wanted)
+    plan.leaf_lines = &of_leaves
+    try:
+        score_tree(&plan, &tree, n_threads, score_inout)
+    finally:
+        free_plan(&plan)
+    return 0
 
 
 cdef ScorePlan new_plan(

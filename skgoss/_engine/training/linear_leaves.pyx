@@ -1,0 +1,296 @@
+# cython: language_level=3
+"""Linear leaves of the trees of a round, fitted while it is known which rows each leaf has.
+
+Threads share out the leaves of all trees that have grown side by side.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport free, qsort
+from libc.string cimport memcpy, memset
+
+import numpy as np
+
+from skgoss._engine.model.leaves cimport more
+from skgoss._engine.model.linear_kernels cimport (
+    Derivatives, LeafRows, Line, Lines, Rates, Values, fit_or_keep_constant, keep_slopes,
+    line_memory)
+from skgoss._engine.signals cimport end_watch, is_stopped, start_watch
+from skgoss._engine.threads cimport parallel_for
+from skgoss._engine.training.score cimport add_lines
+from skgoss._engine.training.workspace cimport (
+    MIN_ROWS_FOR_TEAM, Leaf, Round, Shared, Workspace, position_of)
+
+
+# A leaf whose line is to be fitted.
+cdef struct LineTask:
+    const Workspace* ws
+    Derivatives derivatives
+    Rates rates
+    double* score             # of all rows; NULL: values are not added
+    int leaf
+    int64_t number            # of the leaf among those of the round
+    int64_t first             # its coefficients among those of the round
+    int64_t p
+    int64_t n
+
+
+cdef struct LineLoop:
+    const LineTask* tasks
+    const Values* values
+    Line lines                # of the first leaf of the round; those of the others follow
+    const int32_t* feature
+    double* memory            # of each thread, so many doubles
+    Py_ssize_t share
+    Shared* shared
+
+
+cdef int by_work(const void* one, const void* other) noexcept nogil:
+    """The order of tasks: those with the most work first."""
+    cdef const LineTask* a = <const LineTask*>one
+    cdef const LineTask* b = <const LineTask*>other
+    return (a.p * a.n < b.p * b.n) - (a.p * a.n > b.p * b.n)
+
+
+cdef void fit_task(void* context, Py_ssize_t at, Py_ssize_t end, int thread) noexcept nogil:
+    cdef LineLoop* loop = <LineLoop*>context
+    cdef const LineTask* task = &loop.tasks[at]
+    cdef const Workspace* ws = task.ws
+    cdef const Leaf* leaf = &ws.leaves[task.leaf]
+    cdef const uint64_t* records = ws.records[leaf.buffer] + leaf.begin
+    cdef const Line* lines = &loop.lines
+    cdef double* memory = loop.memory + thread * loop.share
+    cdef uint32_t* rows = <uint32_t*>(memory + line_memory(task.p, task.n))
+    cdef LeafRows of_leaf = LeafRows(loop.feature + task.first, task.p, rows, task.n)
+    cdef Line line = Line(
+        lines.constant + task.number, lines.coefficient + task.first, lines.mean + task.first,
+        lines.lower + task.number, lines.upper + task.number, ws.leaf_value[task.leaf])
+    cdef int64_t i
+    if is_stopped(&loop.shared.watch):
+        return
+    for i in range(task.n):
+        rows[i] = <uint32_t>position_of(ws, records[i])
+    fit_or_keep_constant(
+        loop.values, &of_leaf, &task.derivatives, &task.rates, &line, memory, task.score)
+
+
+cdef inline bint insert(int32_t value, int32_t* values_inout, int64_t n) noexcept nogil:
+    """Insert a value among ascending ones; False if it is there."""
+    cdef int64_t i, at = n
+    while at > 0 and values_inout[at - 1] >= value:
+        at -= 1
+    if at < n and values_inout[at] == value:
+        return False
+    for i in range(n, at, -1):
+        values_inout[i] = values_inout[i - 1]
+    values_inout[at] = value
+    return True
+
+
+cdef copied(const Pile* pile, dtype):
+    """The items of a pile as an array."""
+    array = np.empty(pile.n, dtype=dtype)
+    cdef char[::1] out = array.view(np.byte)
+    if out.shape[0]:
+        memcpy(&out[0], pile.items, out.shape[0])
+    return array
+
+
+cdef class LineFit:
+    """The linear models of the leaves of a round's trees.
+
+    - ``dataset``: the `BinnedDataset` that the trees are grown on.
+    - ``settings``: resolved `Settings`.
+    - ``raw``: `RawColumns` of the same rows.
+    - ``weight``, (1 or n_scores, n_rows): multiplies gradients and hessians; None: ones.
+    """
+
+    def __cinit__(self, dataset, settings, raw, weight):
+        self.raw, self.address, self.stride = raw, raw.address, raw.stride
+        self.is_ready = raw.is_ready.view(np.uint8)
+        self.values = Values(&self.address[0], &self.stride[0])
+        self.column, self.categorical = dataset.feature, dataset.categorical.view(np.uint8)
+        self.weight, self.penalty = weight, settings.linear_lambda
+
+    def __dealloc__(self):
+        free(self.first_leaf.items)
+        free(self.mask_of.items)
+        free(self.start.items)
+        free(self.constant.items)
+        free(self.lower.items)
+        free(self.upper.items)
+        free(self.feature.items)
+        free(self.coefficient.items)
+        free(self.mean.items)
+        free(self.masks.items)
+        free(self.tasks.items)
+        free(self.memory.items)
+
+    cdef begin(self, Py_ssize_t n_rows, const uint32_t[::1] rows):
+        """Forget the last round. ``rows`` are those that trees are grown on; None: all."""
+        cdef uint8_t* mask
+        cdef Py_ssize_t i
+        self.first_leaf.n = self.mask_of.n = self.start.n = self.masks.n = 0
+        self.constant.n = self.lower.n = self.upper.n = 0
+        self.feature.n = self.coefficient.n = self.mean.n = 0
+        (<int64_t*>more(&self.start, 1, sizeof(int64_t)))[0] = 0
+        self.n_rows = self.n_sampled = n_rows
+        if rows is None:
+            return
+        self.n_sampled = rows.shape[0]
+        mask = <uint8_t*>more(&self.masks, n_rows, 1)
+        memset(mask, 1, n_rows)
+        for i in range(rows.shape[0]):
+            mask[rows[i]] = 0
+
+    cdef fit(
+        self, Shared* shared, Workspace* workspaces, const Round* rounds, int n, int first,
+        int n_threads, double[:, ::1] scores,
+    ):
+        """Fit the leaves of ``n`` trees, those of the scores from ``first`` on.
+
+        The values of their rows are added to ``scores``, (n_scores, n_rows), unless None.
+        """
+        cdef int64_t first_leaf = self.constant.n
+        cdef LineLoop loop
+        cdef int64_t n_leaves, n_kept, most = 0, n_all = 0, k
+        cdef const LineTask* task
+        self.tasks.n = 0
+        for k in range(n):
+            self._plan_tree(
+                &workspaces[k], &rounds[k], NULL if scores is None else &scores[first + k, 0],
+                first + <int>k)
+        self._prepare((<int64_t*>self.start.items)[first_leaf])
+        n_leaves = self.tasks.n
+        for k in range(n_leaves):
+            task = &(<LineTask*>self.tasks.items)[k]
+            most = max(most, line_memory(task.p, task.n) + (task.n + 1) // 2)
+            n_all += task.n
+        if n_all < MIN_ROWS_FOR_TEAM:
+            n_threads = 1
+        if n_threads > 1:
+            qsort(self.tasks.items, n_leaves, sizeof(LineTask), by_work)
+        self.memory.n = 0
+        loop.memory = <double*>more(&self.memory, n_threads * most, sizeof(double))
+        loop.share = most
+        loop.tasks = <LineTask*>self.tasks.items
+        loop.values = &self.values
+        loop.lines = Line(
+            <double*>self.constant.items, <double*>self.coefficient.items,
+            <double*>self.mean.items, <double*>self.lower.items, <double*>self.upper.items, 0.0)
+        loop.feature = <int32_t*>self.feature.items
+        loop.shared = shared
+        with nogil:
+            parallel_for(fit_task, &loop, n_leaves, 1, n_threads)
+        end_watch(&shared.watch)
+        n_kept = keep_slopes(
+            n_leaves, &loop.lines, <int64_t*>self.start.items + first_leaf,
+            <int32_t*>self.feature.items)
+        self.feature.n = self.coefficient.n = self.mean.n = n_kept
+
+    cdef _plan_tree(self, const Workspace* ws, const Round* round, double* score, int k):
+        """Make room for the lines of a tree's leaves, and a task of each leaf."""
+        cdef LineTask* task = <LineTask*>more(&self.tasks, ws.n_leaves, sizeof(LineTask))
+        cdef int64_t first_leaf = self.constant.n
+        cdef int64_t n_rows = 0
+        cdef const Leaf* leaf
+        cdef int i
+        (<int64_t*>more(&self.first_leaf, 1, sizeof(int64_t)))[0] = first_leaf
+        more(&self.start, ws.n_leaves, sizeof(int64_t))
+        more(&self.constant, ws.n_leaves, sizeof(double))
+        more(&self.lower, ws.n_leaves, sizeof(double))
+        more(&self.upper, ws.n_leaves, sizeof(double))
+        for i in range(ws.n_leaves):
+            leaf = &ws.leaves[i]
+            task[i].ws = ws
+            task[i].derivatives = Derivatives(
+                round.gradients.gradient, round.gradients.hessian, NULL)
+            if self.weight is not None:
+                task[i].derivatives.weight = &self.weight[k if self.weight.shape[0] > 1 else 0, 0]
+            task[i].rates = Rates(self.penalty, ws.learning_rate, ws.self_concordance)
+            task[i].score = score
+            task[i].leaf = i
+            task[i].number = first_leaf + i
+            task[i].first = self.feature.n
+            self._add_path(ws, leaf)
+            task[i].p = self.feature.n - task[i].first
+            task[i].n = leaf.end - leaf.begin
+            (<int64_t*>self.start.items)[first_leaf + i + 1] = self.feature.n
+            n_rows += task[i].n
+        more(&self.coefficient, self.feature.n - self.coefficient.n, sizeof(double))
+        more(&self.mean, self.feature.n - self.mean.n, sizeof(double))
+        self._note_others(ws, n_rows)
+
+    cdef _add_path(self, const Workspace* ws, const Leaf* leaf):
+        """Add the numeric columns of the nodes above a leaf, ascending."""
+        cdef int64_t first = self.feature.n
+        cdef int32_t* columns
+        cdef int node = leaf.node
+        more(&self.feature, min(ws.n_leaves - 1, self.column.shape[0]), sizeof(int32_t))
+        columns = <int32_t*>self.feature.items + first
+        self.feature.n = first
+        while node >= 0:
+            if not self.categorical[ws.nodes[node].feature]:
+                self.feature.n += insert(
+                    self.column[ws.nodes[node].feature], columns, self.feature.n - first)
+            node = ws.nodes[node].parent
+
+    cdef _note_others(self, const Workspace* ws, int64_t n_rows):
+        """Note which rows are in no leaf of a tree whose leaves have so many rows."""
+        cdef int32_t* mask_of = <int32_t*>more(&self.mask_of, 1, sizeof(int32_t))
+        cdef const Leaf* leaf
+        cdef const uint64_t* records
+        cdef uint8_t* mask
+        cdef Py_ssize_t i
+        cdef int k
+        if n_rows == self.n_sampled:
+            mask_of[0] = -(self.n_sampled == self.n_rows)
+            return
+        # Rows without weight are in no leaf.
+        mask_of[0] = <int32_t>(self.masks.n // self.n_rows)
+        mask = <uint8_t*>more(&self.masks, self.n_rows, 1)
+        memset(mask, 1, self.n_rows)
+        for k in range(ws.n_leaves):
+            leaf = &ws.leaves[k]
+            records = ws.records[leaf.buffer]
+            for i in range(leaf.begin, leaf.end):
+                mask[position_of(ws, records[i])] = 0
+
+    cdef _prepare(self, int64_t first):
+        """Make the columns of coefficients from the first one on readable."""
+        cdef const int32_t* feature = <int32_t*>self.feature.items
+        cdef int64_t j
+        missing = {feature[j] for j in range(first, self.feature.n)
+                   if not self.is_ready[feature[j]]}
+        if missing:
+            self.raw.prepare(np.array(sorted(missing), dtype=np.int32))
+
+    cdef add_to_others(
+        self, Forest forest, int64_t first_tree, BinStore store, const int32_t* missing_bin,
+        int n_threads, const uint32_t[::1] numbers, double[:, ::1] scores,
+    ):
+        """Add the values of the rows that are in no leaf, which they find by their bins."""
+        cdef Lines lines
+        cdef int64_t first_leaf
+        cdef int32_t mask
+        cdef Py_ssize_t k
+        for k in range(scores.shape[0]):
+            mask = (<int32_t*>self.mask_of.items)[k]
+            if mask < 0:
+                continue
+            first_leaf = (<int64_t*>self.first_leaf.items)[k]
+            lines = Lines(
+                <int64_t*>self.start.items + first_leaf, <int32_t*>self.feature.items,
+                <double*>self.coefficient.items, <double*>self.constant.items + first_leaf,
+                <double*>self.lower.items + first_leaf, <double*>self.upper.items + first_leaf)
+            add_lines(
+                forest, first_tree + k, store, missing_bin, n_threads, numbers, &self.values,
+                &lines, <uint8_t*>self.masks.items + mask * self.n_rows, self.n_rows,
+                &scores[k, 0])
+
+    cdef leaves(self):
+        """The arrays of the round's `LinearLeaves`, in their order."""
+        return (
+            copied(&self.constant, np.float64), copied(&self.start, np.int64),
+            copied(&self.feature, np.int32), copied(&self.coefficient, np.float64),
+            copied(&self.lower, np.float64), copied(&self.upper, np.float64),
+            copied(&self.mean, np.float64))

@@ -44,37 +44,56 @@ static SIMD_INLINE double linear_sum(const double *restrict x, ptrdiff_t n)
     return linear_total(lanes);
 }
 
-/* Whether all values of p columns are finite. */
-SIMD_KERNEL(are_finite, (const double *block, ptrdiff_t n, int64_t p, int *finite_out),
-            (block, n, p, finite_out))
+/* Of n rows, which have finite values in all of p columns, as masks of bits; and how many. */
+SIMD_KERNEL(find_whole, (const double *block, ptrdiff_t n, int64_t p, uint64_t *whole_out,
+             int64_t *n_whole_out),
+            (block, n, p, whole_out, n_whole_out))
 {
     const uint64_t exponent = (uint64_t)0x7FF << 52;
-    uint64_t broken = 0;
+    int64_t n_broken = 0;
+    memset(whole_out, 255, n * sizeof *whole_out);
     for (int64_t j = 0; j < p; j++) {
         const double *x = block + j * LINEAR_ROWS;
         for (ptrdiff_t i = 0; i < n; i++) {
             uint64_t bits;
             memcpy(&bits, &x[i], sizeof bits);
-            broken |= (bits & exponent) == exponent;
+            whole_out[i] &= (bits & exponent) == exponent ? 0 : ~(uint64_t)0;
         }
     }
-    *finite_out = !broken;
+    for (ptrdiff_t i = 0; i < n; i++)
+        n_broken += whole_out[i] == 0;
+    *n_whole_out = n - n_broken;
 }
 
-/* Means of p columns, counted from the first row: exact where all rows are alike. */
-SIMD_KERNEL(find_centers, (const double *block, ptrdiff_t n, int64_t p, double *center_out),
-            (block, n, p, center_out))
+/* The value where the mask has all bits, else 0. */
+static SIMD_INLINE double linear_masked(double value, uint64_t mask)
 {
-    const ptrdiff_t whole = n / LINEAR_WIDTH * LINEAR_WIDTH;
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    bits &= mask;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* Means of p columns in the whole rows, counted from the first of these: exact where all are
+ * alike. */
+SIMD_KERNEL(find_centers, (const double *block, const uint64_t *whole, ptrdiff_t n,
+             int64_t n_whole, int64_t p, double *center_out),
+            (block, whole, n, n_whole, p, center_out))
+{
+    const ptrdiff_t even = n / LINEAR_WIDTH * LINEAR_WIDTH;
+    ptrdiff_t first = 0;
+    while (!whole[first])
+        first++;
     for (int64_t j = 0; j < p; j++) {
-        const double *x = block + j * LINEAR_ROWS, first = x[0];
+        const double *x = block + j * LINEAR_ROWS, origin = x[first];
         double lanes[LINEAR_WIDTH] = {0.0};
-        for (ptrdiff_t i = 0; i < whole; i += LINEAR_WIDTH)
+        for (ptrdiff_t i = 0; i < even; i += LINEAR_WIDTH)
             for (int l = 0; l < LINEAR_WIDTH; l++)
-                lanes[l] += x[i + l] - first;
-        for (ptrdiff_t i = whole; i < n; i++)
-            lanes[i - whole] += x[i] - first;
-        center_out[j] = first + linear_total(lanes) / n;
+                lanes[l] += linear_masked(x[i + l] - origin, whole[i + l]);
+        for (ptrdiff_t i = even; i < n; i++)
+            lanes[i - even] += linear_masked(x[i] - origin, whole[i]);
+        center_out[j] = origin + linear_total(lanes) / n_whole;
     }
 }
 
@@ -90,17 +109,20 @@ typedef struct {
     double *moment;
 } LeafSums;
 
-/* Count p columns from their centers, and add their sums. The block gets the columns counted
- * from their centers; it has gradients and hessians as columns p and p + 1, and room for whole
- * lanes. It may be the source itself. */
-SIMD_KERNEL(add_products, (const double *source, double *block, ptrdiff_t n, int64_t p,
-             const double *center, LeafSums *sums),
-            (source, block, n, p, center, sums))
+/* Add the sums of the whole rows of a block. It has p columns, then gradients and hessians, and
+ * room for whole lanes. */
+SIMD_KERNEL(add_products, (const double *source, const uint64_t *whole, double *block,
+             ptrdiff_t n, int64_t p, const double *center, LeafSums *sums),
+            (source, whole, block, n, p, center, sums))
 {
     const ptrdiff_t padded = (n + LINEAR_WIDTH - 1) / LINEAR_WIDTH * LINEAR_WIDTH;
     double *gradient = block + p * LINEAR_ROWS;
     double *hessian = gradient + LINEAR_ROWS;
     double weighted[LINEAR_ROWS];
+    for (ptrdiff_t i = 0; i < n; i++) {
+        gradient[i] = linear_masked(gradient[i], whole[i]);
+        hessian[i] = linear_masked(hessian[i], whole[i]);
+    }
     for (ptrdiff_t i = n; i < padded; i++)
         gradient[i] = hessian[i] = 0.0;
     sums->gradient += linear_sum(gradient, padded);
@@ -108,7 +130,7 @@ SIMD_KERNEL(add_products, (const double *source, double *block, ptrdiff_t n, int
     for (int64_t j = 0; j < p; j++) {
         double *x = block + j * LINEAR_ROWS;
         for (ptrdiff_t i = 0; i < n; i++)
-            x[i] = source[j * LINEAR_ROWS + i] - center[j];
+            x[i] = linear_masked(source[j * LINEAR_ROWS + i] - center[j], whole[i]);
         for (ptrdiff_t i = n; i < padded; i++)
             x[i] = 0.0;
         for (ptrdiff_t i = 0; i < padded; i++)
@@ -121,17 +143,16 @@ SIMD_KERNEL(add_products, (const double *source, double *block, ptrdiff_t n, int
     }
 }
 
-/* The values of n rows of a leaf, NaN where they are not finite. In the model of a leaf that
- * `is_fitted`, coefficients of 0 are no part of it: their columns need not be finite. */
+/* The values of n rows in a leaf's model, NaN where they are not finite. Coefficients of 0 are
+ * no part of it: their columns need not be finite. */
 SIMD_KERNEL(line_values, (const double *block, ptrdiff_t n, int64_t p,
-             const double *coefficient, double constant, int is_fitted,
-             double *restrict value_out),
-            (block, n, p, coefficient, constant, is_fitted, value_out))
+             const double *coefficient, double constant, double *restrict value_out),
+            (block, n, p, coefficient, constant, value_out))
 {
     for (ptrdiff_t i = 0; i < n; i++)
         value_out[i] = constant;
     for (int64_t j = 0; j < p; j++)
-        if (coefficient[j] != 0.0 || !is_fitted)
+        if (coefficient[j] != 0.0)
             for (ptrdiff_t i = 0; i < n; i++)
                 value_out[i] += coefficient[j] * block[j * LINEAR_ROWS + i];
     for (ptrdiff_t i = 0; i < n; i++)
@@ -156,15 +177,20 @@ SIMD_KERNEL(find_range, (const double *value, ptrdiff_t n, double *lower_inout,
              double *upper_inout),
             (value, n, lower_inout, upper_inout))
 {
+    const ptrdiff_t even = n / LINEAR_WIDTH * LINEAR_WIDTH;
     double lower[LINEAR_WIDTH], upper[LINEAR_WIDTH];
     for (int l = 0; l < LINEAR_WIDTH; l++) {
         lower[l] = *lower_inout;
         upper[l] = *upper_inout;
     }
-    for (ptrdiff_t i = 0; i < n; i++) {
-        int l = i % LINEAR_WIDTH;
-        lower[l] = value[i] < lower[l] ? value[i] : lower[l];
-        upper[l] = value[i] > upper[l] ? value[i] : upper[l];
+    for (ptrdiff_t i = 0; i < even; i += LINEAR_WIDTH)
+        for (int l = 0; l < LINEAR_WIDTH; l++) {
+            lower[l] = value[i + l] < lower[l] ? value[i + l] : lower[l];
+            upper[l] = value[i + l] > upper[l] ? value[i + l] : upper[l];
+        }
+    for (ptrdiff_t i = even; i < n; i++) {
+        lower[0] = value[i] < lower[0] ? value[i] : lower[0];
+        upper[0] = value[i] > upper[0] ? value[i] : upper[0];
     }
     for (int l = 0; l < LINEAR_WIDTH; l++) {
         *lower_inout = lower[l] < *lower_inout ? lower[l] : *lower_inout;

@@ -24,9 +24,12 @@ cdef extern from "elementary.h" nogil:
 cdef extern from "linear_kernels.h" nogil:
     enum:
         LINEAR_ROWS
-    void are_finite(const double* block, Py_ssize_t n, int64_t p, int* finite_out) noexcept
+    void find_whole(
+        const double* block, Py_ssize_t n, int64_t p, uint64_t* whole_out,
+        int64_t* n_whole_out) noexcept
     void find_centers(
-        const double* block, Py_ssize_t n, int64_t p, double* center_out) noexcept
+        const double* block, const uint64_t* whole, Py_ssize_t n, int64_t n_whole, int64_t p,
+        double* center_out) noexcept
     ctypedef struct LeafSums:
         double gradient
         double hessian
@@ -35,11 +38,11 @@ cdef extern from "linear_kernels.h" nogil:
         double* slope
         double* moment
     void add_products(
-        const double* source, double* block, Py_ssize_t n, int64_t p, const double* center,
-        LeafSums* sums) noexcept
+        const double* source, const uint64_t* whole, double* block, Py_ssize_t n, int64_t p,
+        const double* center, LeafSums* sums) noexcept
     void line_values(
         const double* block, Py_ssize_t n, int64_t p, const double* coefficient,
-        double constant, int is_fitted, double* value_out) noexcept
+        double constant, double* value_out) noexcept
     void bound_values(
         double* value, Py_ssize_t n, double lower, double upper, double otherwise) noexcept
     void find_range(
@@ -108,31 +111,6 @@ cdef void load_derivatives(
             hessian_out[i] *= derivatives.weight[rows[i]]
 
 
-cdef int64_t leave_out_broken(
-    const double* source, int64_t n, int64_t p, double* block_inout,
-) noexcept nogil:
-    """Copy the rows without missing values into the block; the number of rows kept.
-
-    Their gradients and hessians, the last two columns of the block, are moved with them.
-    """
-    cdef uint8_t whole[LINEAR_ROWS]
-    cdef const double* x
-    cdef double* x_out
-    cdef int64_t i, j, n_whole = 0
-    memset(whole, 1, n)
-    for j in range(p):
-        for i in range(n):
-            whole[i] &= isfinite(source[j * LINEAR_ROWS + i]) != 0
-    for j in range(p + 2):
-        x_out = block_inout + j * LINEAR_ROWS
-        x = source + j * LINEAR_ROWS if j < p else x_out
-        n_whole = 0
-        for i in range(n):
-            x_out[n_whole] = x[i]
-            n_whole += whole[i]
-    return n_whole
-
-
 cdef int64_t sum_rows(
     const Values* values, const LeafRows* leaf, const Derivatives* derivatives,
     const LeafScratch* scratch, LeafSums* sums_out,
@@ -144,9 +122,8 @@ cdef int64_t sum_rows(
     cdef int64_t p = leaf.p
     cdef double* gradient = scratch.block + p * LINEAR_ROWS
     cdef double* kept
-    cdef const double* source
-    cdef int64_t begin, n, n_whole = 0
-    cdef int finite
+    cdef uint64_t[LINEAR_ROWS] whole
+    cdef int64_t begin, n, n_new, n_whole = 0
     memset(sums_out.plain, 0, p * sizeof(double))
     memset(sums_out.weighted, 0, p * sizeof(double))
     memset(sums_out.slope, 0, p * sizeof(double))
@@ -156,17 +133,13 @@ cdef int64_t sum_rows(
         kept = scratch.kept + begin * p
         load_columns(values, leaf.feature, p, leaf.rows + begin, n, kept)
         load_derivatives(derivatives, leaf.rows + begin, n, gradient, gradient + LINEAR_ROWS)
-        are_finite(kept, n, p, &finite)
-        source = kept
-        if not finite:
-            n = leave_out_broken(kept, n, p, scratch.block)
-            source = scratch.block
-        if n == 0:
+        find_whole(kept, n, p, whole, &n_new)
+        if n_new == 0:
             continue
         if n_whole == 0:
-            find_centers(source, n, p, scratch.center)
-        n_whole += n
-        add_products(source, scratch.block, n, p, scratch.center, sums_out)
+            find_centers(kept, whole, n, n_new, p, scratch.center)
+        n_whole += n_new
+        add_products(kept, whole, scratch.block, n, p, scratch.center, sums_out)
     return n_whole
 
 
@@ -301,8 +274,7 @@ cdef void find_values(
         rows = leaf.rows + begin
         value = scratch.value + begin
         line_values(
-            scratch.kept + begin * leaf.p, n, leaf.p, line.coefficient, line.constant[0], True,
-            value)
+            scratch.kept + begin * leaf.p, n, leaf.p, line.coefficient, line.constant[0], value)
         if weight != NULL:
             for i in range(n):
                 scratch.block[i] = value[i] if weight[rows[i]] > 0 else NAN

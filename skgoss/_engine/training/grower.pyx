@@ -664,7 +664,7 @@ cdef class TreeGrower:
         cdef const uint32_t[::1] ids = self._numbers(rows)
         self.more_l2 = self.no_more_l2 if more_l2 is None else more_l2
         if line_fit is not None:
-            line_fit.begin(self.gradients.n_rows, rows)
+            line_fit.begin(forest, rows)
         if self.shares_trees:
             self._grow_shared(
                 gradient, hessian, weight, rows, ids, scores, round_index, line_fit)
@@ -678,24 +678,23 @@ cdef class TreeGrower:
                 gradient, hessian, weight, rows, ids, scores, round_index, first, n,
                 one_a_thread, line_fit)
             for i in range(n):
-                raise_status(forest.add(&self.workspaces[i]))
+                self._add_tree(&self.workspaces[i], line_fit, scores, first + i)
             first += n
         if forest.n_nodes == n_nodes and n_trees > 0:
             forest.drop(n_trees)
         if line_fit is not None and forest.n_trees > n_trees:
-            self._end_lines(line_fit, n_trees, scores, lines)
+            lines.append(line_fit.leaves())
         return forest.n_nodes > n_nodes
 
-    cdef _end_lines(
-        self, LineFit line_fit, int64_t first_tree, double[:, ::1] scores, list lines,
+    cdef _add_tree(
+        self, const Workspace* ws, LineFit line_fit, double[:, ::1] scores, int k,
     ):
-        """Add the values of rows that are in no leaf, and keep the lines of a round."""
-        cdef const uint32_t[::1] numbers = self.numbers
-        if scores is not None:
+        """Add the tree of score ``k`` to the forest, and its lines to rows that have no leaf."""
+        raise_status(self.forest.add(ws))
+        if line_fit is not None and scores is not None:
             line_fit.add_to_others(
-                self.forest, first_tree, self.store, self.shared.data.missing_bin,
-                self.n_threads, numbers, scores)
-        lines.append(line_fit.leaves())
+                ws, self.forest, self.store, self.shared.data.missing_bin, self.n_threads,
+                &scores[k, 0])
 
     cdef _raise(self, int status):
         """Raise what has ended a tree early."""
@@ -737,7 +736,7 @@ cdef class TreeGrower:
             self._raise(status)
             if line_fit is not None:
                 line_fit.fit(&self.shared, ws, &round, 1, k, self.n_threads, scores)
-            raise_status(self.forest.add(ws))
+            self._add_tree(ws, line_fit, scores, k)
 
     cdef _numbers(self, rows):
         """The numbers in the store of the sampled rows; None: all of the store's."""

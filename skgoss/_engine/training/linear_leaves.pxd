@@ -17,9 +17,8 @@ cdef class LineFit:
     cdef const double[:, ::1] weight
     cdef double penalty
     cdef Values values
-    # Of the round: by tree, by leaf, and by coefficient.
-    cdef Pile first_leaf      # of int64_t
-    cdef Pile mask_of         # of int32_t: of `masks`; -1: all rows are in the tree's leaves
+    cdef int64_t leaves_before  # of the forest, before the round
+    # Of the round: by leaf, and by coefficient.
     cdef Pile start           # of int64_t
     cdef Pile constant        # of double
     cdef Pile lower
@@ -27,22 +26,27 @@ cdef class LineFit:
     cdef Pile feature         # of int32_t
     cdef Pile coefficient     # of double
     cdef Pile mean
-    # By row, then: whether it is in none of the leaves of some trees.
-    cdef Pile masks           # of uint8_t
     cdef Py_ssize_t n_rows
+    cdef const uint32_t[::1] numbers  # of the rows in the store; None: all of the store's
     cdef Py_ssize_t n_sampled
+    # The rows that are in no leaf, and their numbers in the store.
+    cdef Py_ssize_t n_others
+    cdef Pile others          # of uint32_t
+    cdef Pile numbers_of_others  # of uint32_t
+    cdef Pile is_other        # of uint8_t, by row
+    cdef bint are_unsampled   # whether they are the rows outside the sample
     cdef Pile tasks
     cdef Pile memory          # of double, of all threads
 
-    cdef begin(self, Py_ssize_t n_rows, const uint32_t[::1] rows)
+    cdef begin(self, Forest forest, const uint32_t[::1] rows)
     cdef fit(
         self, Shared* shared, Workspace* workspaces, const Round* rounds, int n, int first,
         int n_threads, double[:, ::1] scores)
     cdef add_to_others(
-        self, Forest forest, int64_t first_tree, BinStore store, const int32_t* missing_bin,
-        int n_threads, const uint32_t[::1] numbers, double[:, ::1] scores)
+        self, const Workspace* ws, Forest forest, BinStore store, const int32_t* missing_bin,
+        int n_threads, double* score)
     cdef leaves(self)
     cdef _plan_tree(self, const Workspace* ws, const Round* round, double* score, int k)
     cdef _add_path(self, const Workspace* ws, const Leaf* leaf)
-    cdef _note_others(self, const Workspace* ws, int64_t n_rows)
     cdef _prepare(self, int64_t first)
+    cdef _find_others(self, const Workspace* ws)

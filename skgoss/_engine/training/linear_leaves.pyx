@@ -51,6 +51,19 @@ cdef int by_work(const void* one, const void* other) noexcept nogil:
     return (a.p * a.n < b.p * b.n) - (a.p * a.n > b.p * b.n)
 
 
+cdef void find_positions(
+    const Workspace* ws, const uint64_t* records, int64_t n, uint32_t* rows_out,
+) noexcept nogil:
+    """Where the gradients and scores of records' rows are."""
+    cdef uint64_t id_mask = ws.encoding.id_mask
+    cdef int64_t i
+    for i in range(n):
+        rows_out[i] = <uint32_t>(records[i] & id_mask)
+    if ws.data.position != NULL:
+        for i in range(n):
+            rows_out[i] = ws.data.position[rows_out[i]]
+
+
 cdef void fit_task(void* context, Py_ssize_t at, Py_ssize_t end, int thread) noexcept nogil:
     cdef LineLoop* loop = <LineLoop*>context
     cdef const LineTask* task = &loop.tasks[at]
@@ -64,11 +77,9 @@ cdef void fit_task(void* context, Py_ssize_t at, Py_ssize_t end, int thread) noe
     cdef Line line = Line(
         lines.constant + task.number, lines.coefficient + task.first, lines.mean + task.first,
         lines.lower + task.number, lines.upper + task.number, ws.leaf_value[task.leaf])
-    cdef int64_t i
     if is_stopped(&loop.shared.watch):
         return
-    for i in range(task.n):
-        rows[i] = <uint32_t>position_of(ws, records[i])
+    find_positions(ws, records, task.n, rows)
     fit_or_keep_constant(
         loop.values, &of_leaf, &task.derivatives, &task.rates, &line, memory, task.score)
 
@@ -110,10 +121,9 @@ cdef class LineFit:
         self.values = Values(&self.address[0], &self.stride[0])
         self.column, self.categorical = dataset.feature, dataset.categorical.view(np.uint8)
         self.weight, self.penalty = weight, settings.linear_lambda
+        self.n_rows, self.numbers = dataset.n_rows, dataset.numbers
 
     def __dealloc__(self):
-        free(self.first_leaf.items)
-        free(self.mask_of.items)
         free(self.start.items)
         free(self.constant.items)
         free(self.lower.items)
@@ -121,26 +131,23 @@ cdef class LineFit:
         free(self.feature.items)
         free(self.coefficient.items)
         free(self.mean.items)
-        free(self.masks.items)
+        free(self.others.items)
+        free(self.numbers_of_others.items)
+        free(self.is_other.items)
         free(self.tasks.items)
         free(self.memory.items)
 
-    cdef begin(self, Py_ssize_t n_rows, const uint32_t[::1] rows):
-        """Forget the last round. ``rows`` are those that trees are grown on; None: all."""
-        cdef uint8_t* mask
-        cdef Py_ssize_t i
-        self.first_leaf.n = self.mask_of.n = self.start.n = self.masks.n = 0
-        self.constant.n = self.lower.n = self.upper.n = 0
+    cdef begin(self, Forest forest, const uint32_t[::1] rows):
+        """Forget the last round. ``rows`` are those that trees are grown on; None: all.
+
+        The trees follow those of the forest.
+        """
+        self.leaves_before = forest.n_leaves
+        self.start.n = self.constant.n = self.lower.n = self.upper.n = 0
         self.feature.n = self.coefficient.n = self.mean.n = 0
         (<int64_t*>more(&self.start, 1, sizeof(int64_t)))[0] = 0
-        self.n_rows = self.n_sampled = n_rows
-        if rows is None:
-            return
-        self.n_sampled = rows.shape[0]
-        mask = <uint8_t*>more(&self.masks, n_rows, 1)
-        memset(mask, 1, n_rows)
-        for i in range(rows.shape[0]):
-            mask[rows[i]] = 0
+        self.n_sampled = self.n_rows if rows is None else rows.shape[0]
+        self.are_unsampled = False
 
     cdef fit(
         self, Shared* shared, Workspace* workspaces, const Round* rounds, int n, int first,
@@ -191,10 +198,8 @@ cdef class LineFit:
         """Make room for the lines of a tree's leaves, and a task of each leaf."""
         cdef LineTask* task = <LineTask*>more(&self.tasks, ws.n_leaves, sizeof(LineTask))
         cdef int64_t first_leaf = self.constant.n
-        cdef int64_t n_rows = 0
         cdef const Leaf* leaf
         cdef int i
-        (<int64_t*>more(&self.first_leaf, 1, sizeof(int64_t)))[0] = first_leaf
         more(&self.start, ws.n_leaves, sizeof(int64_t))
         more(&self.constant, ws.n_leaves, sizeof(double))
         more(&self.lower, ws.n_leaves, sizeof(double))
@@ -213,12 +218,11 @@ cdef class LineFit:
             task[i].first = self.feature.n
             self._add_path(ws, leaf)
             task[i].p = self.feature.n - task[i].first
-            task[i].n = leaf.end - leaf.begin
+            # The value of a tree without a split is 0.
+            task[i].n = leaf.end - leaf.begin if ws.n_leaves > 1 else 0
             (<int64_t*>self.start.items)[first_leaf + i + 1] = self.feature.n
-            n_rows += task[i].n
         more(&self.coefficient, self.feature.n - self.coefficient.n, sizeof(double))
         more(&self.mean, self.feature.n - self.mean.n, sizeof(double))
-        self._note_others(ws, n_rows)
 
     cdef _add_path(self, const Workspace* ws, const Leaf* leaf):
         """Add the numeric columns of the nodes above a leaf, ascending."""
@@ -234,27 +238,6 @@ cdef class LineFit:
                     self.column[ws.nodes[node].feature], columns, self.feature.n - first)
             node = ws.nodes[node].parent
 
-    cdef _note_others(self, const Workspace* ws, int64_t n_rows):
-        """Note which rows are in no leaf of a tree whose leaves have so many rows."""
-        cdef int32_t* mask_of = <int32_t*>more(&self.mask_of, 1, sizeof(int32_t))
-        cdef const Leaf* leaf
-        cdef const uint64_t* records
-        cdef uint8_t* mask
-        cdef Py_ssize_t i
-        cdef int k
-        if n_rows == self.n_sampled:
-            mask_of[0] = -(self.n_sampled == self.n_rows)
-            return
-        # Rows without weight are in no leaf.
-        mask_of[0] = <int32_t>(self.masks.n // self.n_rows)
-        mask = <uint8_t*>more(&self.masks, self.n_rows, 1)
-        memset(mask, 1, self.n_rows)
-        for k in range(ws.n_leaves):
-            leaf = &ws.leaves[k]
-            records = ws.records[leaf.buffer]
-            for i in range(leaf.begin, leaf.end):
-                mask[position_of(ws, records[i])] = 0
-
     cdef _prepare(self, int64_t first):
         """Make the columns of coefficients from the first one on readable."""
         cdef const int32_t* feature = <int32_t*>self.feature.items
@@ -265,27 +248,56 @@ cdef class LineFit:
             self.raw.prepare(np.array(sorted(missing), dtype=np.int32))
 
     cdef add_to_others(
-        self, Forest forest, int64_t first_tree, BinStore store, const int32_t* missing_bin,
-        int n_threads, const uint32_t[::1] numbers, double[:, ::1] scores,
+        self, const Workspace* ws, Forest forest, BinStore store, const int32_t* missing_bin,
+        int n_threads, double* score,
     ):
-        """Add the values of the rows that are in no leaf, which they find by their bins."""
+        """Add the values of rows that are in no leaf of the forest's last tree.
+
+        They find their leaves by their bins. ``ws`` has the same tree.
+        """
+        cdef int64_t first_leaf, n_in_leaves = 0
         cdef Lines lines
-        cdef int64_t first_leaf
-        cdef int32_t mask
-        cdef Py_ssize_t k
-        for k in range(scores.shape[0]):
-            mask = (<int32_t*>self.mask_of.items)[k]
-            if mask < 0:
-                continue
-            first_leaf = (<int64_t*>self.first_leaf.items)[k]
-            lines = Lines(
-                <int64_t*>self.start.items + first_leaf, <int32_t*>self.feature.items,
-                <double*>self.coefficient.items, <double*>self.constant.items + first_leaf,
-                <double*>self.lower.items + first_leaf, <double*>self.upper.items + first_leaf)
-            add_lines(
-                forest, first_tree + k, store, missing_bin, n_threads, numbers, &self.values,
-                &lines, <uint8_t*>self.masks.items + mask * self.n_rows, self.n_rows,
-                &scores[k, 0])
+        cdef int i
+        for i in range(ws.n_leaves):
+            n_in_leaves += ws.leaves[i].end - ws.leaves[i].begin
+        if n_in_leaves == self.n_rows or ws.n_leaves == 1:
+            return
+        if not (self.are_unsampled and n_in_leaves == self.n_sampled):
+            self._find_others(ws)
+            self.are_unsampled = n_in_leaves == self.n_sampled
+        first_leaf = forest.leaf_start[forest.n_trees - 1] - self.leaves_before
+        lines = Lines(
+            <int64_t*>self.start.items + first_leaf, <int32_t*>self.feature.items,
+            <double*>self.coefficient.items, <double*>self.constant.items + first_leaf,
+            <double*>self.lower.items + first_leaf, <double*>self.upper.items + first_leaf)
+        add_lines(
+            forest, forest.n_trees - 1, store, missing_bin, n_threads, &self.values, &lines,
+            <uint32_t*>self.numbers_of_others.items, <uint32_t*>self.others.items,
+            self.n_others, score)
+
+    cdef _find_others(self, const Workspace* ws):
+        """List the rows that are in no leaf of a tree."""
+        cdef uint8_t* is_other
+        cdef uint32_t* others
+        cdef uint32_t* numbers
+        cdef const uint64_t* records
+        cdef Py_ssize_t i, n = 0
+        cdef int k
+        self.is_other.n = self.others.n = self.numbers_of_others.n = 0
+        is_other = <uint8_t*>more(&self.is_other, self.n_rows, 1)
+        others = <uint32_t*>more(&self.others, self.n_rows, sizeof(uint32_t))
+        numbers = <uint32_t*>more(&self.numbers_of_others, self.n_rows, sizeof(uint32_t))
+        memset(is_other, True, self.n_rows)
+        for k in range(ws.n_leaves):
+            records = ws.records[ws.leaves[k].buffer]
+            for i in range(ws.leaves[k].begin, ws.leaves[k].end):
+                is_other[position_of(ws, records[i])] = False
+        for i in range(self.n_rows):
+            others[n] = <uint32_t>i
+            n += is_other[i]
+        for i in range(n):
+            numbers[i] = others[i] if self.numbers is None else self.numbers[others[i]]
+        self.n_others = n
 
     cdef leaves(self):
         """The arrays of the round's `LinearLeaves`, in their order."""

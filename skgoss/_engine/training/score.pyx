@@ -50,7 +50,7 @@ cdef struct LeafLines:
     Lines lines
     const double* leaf_value
     Py_ssize_t stride         # doubles from a leaf's value to the next
-    const uint8_t* wanted     # by score: whether a value is added; NULL: to all
+    const uint32_t* at        # of each of the plan's rows, its score; NULL: one after the other
 
 
 # What a tree tests, and the columns of bytes that its tests read.
@@ -197,13 +197,10 @@ cdef void score_tile(
 
 
 cdef inline void score_line(
-    const ScorePlan* plan, Py_ssize_t at, int32_t leaf, double* score_inout,
+    const LeafLines* of, int64_t at, int32_t leaf, double* score_inout,
 ) noexcept nogil:
-    """Add the value of a row's leaf to its score, if it is wanted."""
-    cdef const LeafLines* of = plan.leaf_lines
-    if of.wanted == NULL or of.wanted[at]:
-        score_inout[at] += value_of(
-            &of.values, &of.lines, leaf, at, of.leaf_value[leaf * of.stride])
+    score_inout[at] += value_of(
+        &of.values, &of.lines, leaf, at, of.leaf_value[leaf * of.stride])
 
 
 cdef void score_lines(
@@ -211,21 +208,24 @@ cdef void score_lines(
     double* score_inout,
 ) noexcept nogil:
     """Add the values of the rows from ``first`` to ``last`` to their scores."""
+    cdef const LeafLines* of = plan.leaf_lines
     cdef int32_t[LEAF_TILE] leaf
     cdef Py_ssize_t start, n, i
-    cdef int64_t at = first
+    cdef int64_t k = 0
     if plan.numbers != NULL:
-        at = first_from(plan.numbers, plan.n_numbers, first)
+        k = first_from(plan.numbers, plan.n_numbers, first)
     for start from first <= start < last by LEAF_TILE:
         n = load_tile(plan, start, columns)
         write_leaves(&plan.routes, 0, columns, <int>n, 1, leaf)
         if plan.numbers == NULL:
             for i in range(n):
-                score_line(plan, start + i, leaf[i], score_inout)
+                score_line(of, start + i, leaf[i], score_inout)
             continue
-        while at < plan.n_numbers and plan.numbers[at] < start + LEAF_TILE:
-            score_line(plan, at, leaf[plan.numbers[at] - start], score_inout)
-            at += 1
+        while k < plan.n_numbers and plan.numbers[k] < start + LEAF_TILE:
+            score_line(
+                of, k if of.at == NULL else of.at[k], leaf[plan.numbers[k] - start],
+                score_inout)
+            k += 1
 
 
 cdef void score_rows(
@@ -493,14 +493,15 @@ def add_trees(
 
 cdef int add_lines(
     Forest forest, int64_t number, BinStore store, const int32_t* missing_bin, int n_threads,
-    const uint32_t[::1] numbers, const Values* values, const Lines* lines,
-    const uint8_t* wanted, Py_ssize_t n_rows, double* score_inout,
+    const Values* values, const Lines* lines, const uint32_t* numbers, const uint32_t* at,
+    Py_ssize_t n, double* score_inout,
 ) except -1:
-    cdef ScorePlan plan = new_plan(store, missing_bin, n_rows, numbers)
+    cdef ScorePlan plan = new_plan(store, missing_bin, store.n_rows, None)
     cdef Tree tree = tree_of(forest, number)
     cdef LeafLines of_leaves = LeafLines(
-        values[0], lines[0], tree.leaf_value, tree.stride, wanted)
+        values[0], lines[0], tree.leaf_value, tree.stride, at)
     plan.leaf_lines = &of_leaves
+    plan.numbers, plan.n_numbers = numbers, n
     try:
         score_tree(&plan, &tree, n_threads, score_inout)
     finally:

@@ -76,6 +76,11 @@ def higgs1m():
     return higgs(1_000_000)
 
 
+def higgs20k():
+    """20,000 x 28."""
+    return higgs(20_000)
+
+
 def covtype(n=150_000):
     """Dense, 54 columns, 44 of them 0 or 1, seven classes."""
     import numpy as np
@@ -171,7 +176,17 @@ def small():
 
 WORKLOADS = {
     f.__name__: f
-    for f in (higgs, higgs1m, covtype, onehot, letor, flights, regression, small)
+    for f in (
+        higgs,
+        higgs1m,
+        higgs20k,
+        covtype,
+        onehot,
+        letor,
+        flights,
+        regression,
+        small,
+    )
 }
 
 # ------------------------------------------------------------------ what is measured

@@ -25,8 +25,9 @@ class BinnedRows(NamedTuple):
     # (n_rows,): the rows of the store that these are, ascending; None: all.
     numbers: NDArray[np.uint32] | None = None
 
-    def line_table(self, leaves: LinearLeaves) -> LineTable:
-        """Some linear leaves, and the values of the columns for them."""
+    def line_table(self, arrays: Sequence[NDArray[Any]]) -> LineTable:
+        """Some `LinearLeaves`, or their arrays, and the values of the columns for them."""
+        leaves = LinearLeaves(*arrays)
         if self.values is None:
             raise RuntimeError("linear leaves need the values of the columns")
         self.values.prepare(leaves.feature)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import starmap
@@ -20,7 +22,7 @@ from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.binning.rows import Rows
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.linear import LinearLeaves, RawColumns
-from skgoss.objectives.gradients import Likelihood
+from skgoss.objectives.gradients import Custom, Likelihood
 from skgoss.objectives.metrics import CustomMetric
 from skgoss.objectives.survival import Baseline, PartialLikelihood
 from skgoss.objectives.training_objective import Objective
@@ -40,6 +42,10 @@ Lines = list[tuple[NDArray[Any], ...]]
 
 # So many times columns and thresholds are drawn for a round without a split.
 _DRAWS = 30
+
+# If somebody watches the rounds, and so may end them, so many scores may be computed in
+# vain. In larger fits Python's part of a round counts for little. Not tuned.
+_MOST_VALUES = 1 << 19
 
 
 # Rows and the scores, (n_scores, n_rows), that trees are added to.
@@ -91,6 +97,21 @@ class LockedRounds(Rounds):
             self._undo_failed_round()
             self._start_scoring(evaluation_set)
             (self.sets if is_listed else self.unlisted_sets).append(evaluation_set)
+
+    @contextmanager
+    def expecting(self, n_rounds: int, *, is_watched: bool) -> Iterator[None]:
+        if n_rounds < 2:
+            yield
+            return
+        self._expect(n_rounds, is_watched)
+        try:
+            yield
+        finally:
+            self._expect(0, is_watched)
+
+    @abstractmethod
+    def _expect(self, n_rounds: int, is_watched: bool) -> None:
+        """The next rounds may grow at once; 0: those not asked for are forgotten."""
 
     @abstractmethod
     def _start_scoring(self, evaluation_set: EvaluationSet) -> None:
@@ -221,8 +242,10 @@ class Boosting(LockedRounds):
         # must communicate at the same time.
         self._size = (0, 0.0) if self.can_split else objective.size()
         self._n_before_failure = 0  # the number of rounds before one that has failed
-        # The rounds that will be asked for, and those grown before they were.
-        self._n_expected = self._n_ahead = 0
+        # The rounds that will be asked for, and how many may be grown before they are.
+        self._n_expected, self._most_ahead = 0, 1
+        # Of those grown before, the scores of all evaluation sets after each of them.
+        self._ahead: deque[list[tuple[EvaluationSet, Floats]]] = deque()
         self.constraints = None
         if not settings.given.isdisjoint(constraints.OPTIONS):
             self.constraints = constraints.tree_constraints(self.settings, dataset)
@@ -271,11 +294,12 @@ class Boosting(LockedRounds):
 
     def _publish(self) -> None:
         """Let readers see the rounds that are finished now, in one assignment."""
+        n = self._n_grown - len(self._ahead)
         self.finished = FinishedRounds(
-            self._n_grown,
+            n,
             self.start,
             self.factor,
-            list(self.linear),
+            self.linear[:n],
             [] if self.spread is None else self.spread.levels,
             self.grower.forest.n_drops if self.can_split else 0,
         )
@@ -345,27 +369,35 @@ class Boosting(LockedRounds):
         if self.can_split:
             self.grower = self._grower(self.grower.forest)
 
+    def _expect(self, n_rounds: int, is_watched: bool) -> None:
+        if self._ahead:
+            # Nobody has asked for these rounds.
+            self._n_before_failure, self._has_failed = self.finished.n, True
+        self._ahead.clear()
+        self._n_expected = n_rounds if self._grows_ahead else 0
+        self._most_ahead = AHEAD
+        if is_watched:
+            n_values = self.scores.size
+            n_values += sum(scores.size for _, scores in self._scored_sets())
+            most = _MOST_VALUES // n_values
+            self._most_ahead = min(AHEAD, max(1, most))
+
     @property
-    def grows_ahead(self) -> bool:
-        # Of these rounds, Python does nothing but ask the scope that they are in.
+    def _grows_ahead(self) -> bool:
+        """Whether the engine can grow several rounds."""
         objective = self.objective
         return (
             self.can_split
             and self.adds_while_growing
-            and self.sampler is None
-            and isinstance(objective.derivatives, Loss)
-            and objective.trains_all
-            and not objective.renews_leaves
-            and not (self.sets or self.unlisted_sets)
+            and self.spread is None
+            and not isinstance(objective.derivatives, Custom)
+            and objective.renewal_level is None
             and self.partition.collectives.n_ranks == 1
         )
 
-    def expect(self, n_rounds: int) -> None:
-        self._n_expected, self._n_ahead = n_rounds, 0
-
     def boost(self, begin: Callable[[], None] | None = None) -> bool:
-        if self._n_ahead:
-            self._n_ahead -= 1
+        if self._ahead:
+            self._show_next()
             return True
         if (scope := CURRENT_SCOPE.get()) is not None:
             scope.check()
@@ -378,12 +410,17 @@ class Boosting(LockedRounds):
             try:
                 if self.settings is not self._used_settings:
                     self._apply_changed_settings()
+                n_rounds = min(self._n_expected, self._most_ahead)
+                if n_rounds > 1 and before > 0:
+                    self._grow_ahead(n_rounds, scope.check if scope else None)
+                if self._ahead:
+                    self._show_next()
+                    return True
                 grew = self._boost_round(self.first_round + before)
-                if grew and self._n_expected > 1:
-                    self._grow_ahead(None if scope is None else scope.check)
             except BaseException:
                 self._n_before_failure, self._has_failed = before, True
                 raise
+            self._n_expected = max(0, self._n_expected - 1)
             self._publish()
             return grew
 
@@ -676,27 +713,49 @@ class Boosting(LockedRounds):
         """Keep the linear models of the leaves of new rounds."""
         self.linear += starmap(LinearLeaves, lines or ())
 
-    def _grow_ahead(self, check: Callable[[], None] | None) -> None:
-        """Grow rounds after the one that was asked for, as long as they have splits.
+    def _grow_ahead(self, n_rounds: int, check: Callable[[], None] | None) -> None:
+        """Grow some rounds before they are asked for, as long as they have splits.
 
         What is cold between rounds is Python's part of them.
         """
-        n_rounds = min(self._n_expected, AHEAD)
+        derivatives, objective = self.objective.derivatives, self.objective
+        is_kernel = isinstance(derivatives, Loss) and objective.trains_all
+        sets = (*self.sets, *self.unlisted_sets)
+        scores = [self.scores if e.binned is None else e.scores for e in sets]
+        after = [[np.empty_like(of_set) for of_set in scores] for _ in range(n_rounds)]
+        before = self._n_grown
         lines: Lines | None = [] if self.settings.linear_tree else None
-        self._n_ahead = self._call_grower(
-            self.grower.grow_rounds,
-            self.objective.derivatives,
-            self.gradient,
-            self.hessian,
-            self.copy_weight,
-            self.scores,
-            self.first_round + self._n_grown,
-            n_rounds - 1,
-            check,
-            lines,
-        )
+        try:
+            n_grown = self._call_grower(
+                self.grower.grow_rounds,
+                derivatives if is_kernel else objective.gradients,
+                None if self.sampler is None else self.sampler.draw,
+                self.gradient,
+                self.hessian,
+                self.copy_weight,
+                self.scores,
+                self.first_round + before,
+                n_rounds,
+                [e.binned for e in sets],
+                [scores, *after],
+                check,
+                lines,
+            )
+        except ValueError:
+            # One of these rounds fails. Perhaps nobody asks for it.
+            self._most_ahead = 1
+            self._rewind(before)
+            return
         self._keep_lines(lines)
-        self._n_expected -= 1 + self._n_ahead
+        self._n_expected -= n_grown
+        for of_round in after[:n_grown]:
+            self._ahead.append([*zip(sets, of_round, strict=True)])
+
+    def _show_next(self) -> None:
+        """Let readers see the next of the rounds that were grown ahead."""
+        for evaluation_set, scores in self._ahead.popleft():
+            evaluation_set.scores = scores
+        self._publish()
 
     def _call_grower(self, grow: Callable[..., Grown], *arguments: Any) -> Grown:
         try:
@@ -757,15 +816,30 @@ class Boosting(LockedRounds):
         """
         scored_rows = self._scored_sets() if added else self._scored_rows()
         # All rows find their leaves by their bins, also those outside the sample.
+        if scored_rows:
+            self._add_rounds(scored_rows, self._n_grown - 1)
+
+    def _add_all_trees(self, scored_rows: Sequence[Scored]) -> None:
+        """Add the trees of all rounds to scores, in the order of the rounds."""
+        levels = self.finished.levels
+        if self.can_split and not (levels or self.linear):
+            self._add_rounds(scored_rows, 0)
+            return
+        for index, trees in enumerate(self._trees_by_round() if scored_rows else ()):
+            self._add_trees(scored_rows, trees)
+            if levels:
+                self._add_level(scored_rows, levels[index])
+
+    def _add_rounds(self, scored_rows: Sequence[Scored], first: int) -> None:
+        """Add the trees of all rounds from one on; of the last one, with its lines."""
         forest = self.grower.forest
-        first = forest.n_trees - self.n_scores
         for rows, scores in scored_rows:
             table = None
             if self.linear:
                 table = rows.line_table(self.linear[-1])
             add_trees(
                 forest,
-                first,
+                first * self.n_scores,
                 rows.store,
                 rows.missing_bin,
                 self.n_threads,
@@ -773,14 +847,6 @@ class Boosting(LockedRounds):
                 rows.numbers,
                 table,
             )
-
-    def _add_all_trees(self, scored_rows: Sequence[Scored]) -> None:
-        """Add the trees of all rounds to scores, in the order of the rounds."""
-        levels = self.finished.levels
-        for index, trees in enumerate(self._trees_by_round() if scored_rows else ()):
-            self._add_trees(scored_rows, trees)
-            if levels:
-                self._add_level(scored_rows, levels[index])
 
     def _trees_by_round(self) -> list[BinnedTrees]:
         """The trees of each round."""
@@ -823,7 +889,7 @@ class Boosting(LockedRounds):
             rows = evaluation_set.rows
             init_score = self.init_score if is_training else rows.init_score
             return _initial_scores(np.zeros_like(self.start), init_score, len(rows))
-        return self.scores if is_training else evaluation_set.scores
+        return evaluation_set.scores if self._ahead or not is_training else self.scores
 
 
 def _initial_scores(start: Floats, init_score: Floats | None, n_rows: int) -> Floats:

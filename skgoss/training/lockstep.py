@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from functools import partial
 from typing import Any, Self
 
@@ -32,6 +33,7 @@ class Lockstep:
         self._runs = runs
         self._ahead = ahead
         self._schedule = Schedule([partial(_one_round, r) for r in runs], n_at_once)
+        self._entered = ExitStack()
 
     @property
     def sets(self) -> list[EvaluationSet]:
@@ -39,11 +41,15 @@ class Lockstep:
         return self._runs[0].rounds.sets
 
     def __enter__(self) -> Self:
-        self._schedule.__enter__()
+        n_rounds = self.settings.n_estimators if self._ahead else 1
+        for run in self._runs:
+            expecting = run.rounds.expecting(n_rounds, is_watched=True)
+            self._entered.enter_context(expecting)
+        self._entered.enter_context(self._schedule)
         return self
 
     def __exit__(self, *error: Any) -> None:
-        self._schedule.__exit__(*error)
+        self._entered.__exit__(*error)
 
     def boost(self) -> bool:
         """Let every run grow the trees of one round.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from math import isnan, nan
@@ -75,16 +75,11 @@ def train(
     """
     history = {} if history is None else history
     n_expected = n_rounds or boosting.settings.n_estimators
-    is_watched = boosting.sets or after_round is not None
-    goes_ahead = (
-        n_expected > 1
-        and not is_watched
-        and may_lag(callbacks)
-        and boosting.grows_ahead
-    )
-    if goes_ahead:
-        boosting.expect(n_expected)
-    try:
+    expecting: AbstractContextManager[None] = nullcontext()
+    if n_expected > 1 and may_lag(callbacks):
+        is_watched = bool(boosting.sets) or after_round is not None
+        expecting = boosting.expecting(n_expected, is_watched=is_watched)
+    with expecting:
         stop = run(
             boosting,
             model,
@@ -94,9 +89,6 @@ def train(
             and (lambda index: after_round(index, boosting.ensemble)),
             n_rounds=n_rounds,
         )
-    finally:
-        if goes_ahead:
-            boosting.expect(0)
     return result(boosting, stop, history)
 
 
@@ -166,8 +158,8 @@ def run(
             elif not caller.has_watchers:
                 break
             assert env is not None
-            shown = env._replace(iteration=first + index)
-            if caller.after_round(shown, index, is_new=is_new):
+            env = env if is_new else env._replace(iteration=first + index)
+            if caller.after_round(env, index, is_new=is_new):
                 break
         stop = caller.at_end()
     except Exception as error:

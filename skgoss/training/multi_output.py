@@ -111,12 +111,8 @@ class MultiOutput(LockedRounds):
             output.reset_parameter(params)
         return self
 
-    @property
-    def grows_ahead(self) -> bool:
-        return True
-
-    def expect(self, n_rounds: int) -> None:
-        self._n_expected = n_rounds
+    def _expect(self, n_rounds: int, is_watched: bool) -> None:
+        self._n_expected = 0 if is_watched else n_rounds
         if n_rounds == 0 and self._grown:
             # Nobody has asked for these rounds.
             self._has_failed = True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Self
 
 import numpy as np
@@ -65,16 +66,14 @@ class Rounds(ABC):
         ``begin`` is called as soon as none is.
         """
 
-    @property
     @abstractmethod
-    def grows_ahead(self) -> bool:
-        """Whether several rounds may grow at once, if nobody watches them."""
+    def expecting(
+        self, n_rounds: int, *, is_watched: bool
+    ) -> AbstractContextManager[None]:
+        """Let so many rounds grow at once in the `with` body, if they can.
 
-    @abstractmethod
-    def expect(self, n_rounds: int) -> None:
-        """Let so many rounds grow at once: nobody watches or changes the fit meanwhile.
-
-        They are finished one by one, by `boost`. 0: this is over.
+        They are finished one by one, by `boost`, and nobody changes the fit meanwhile.
+        If they are watched, the body may end before all are asked for.
         """
 
     @abstractmethod

@@ -54,15 +54,16 @@ class Run:
         if self.has_ended or n >= n_rounds:
             return
         begin = time.perf_counter()
-        while not self.has_ended and n < n_rounds:
-            has_grown = self.rounds.boost()
-            self.n_grown += has_grown
-            self.has_ended = is_over() or not has_grown
-            n = self.n_rounds
-            is_last = self.has_ended or n == n_rounds
-            is_due = self._evaluates_all or is_last or n.bit_count() == 1
-            if is_due and n not in self.results:
-                self.results[n] = self.rounds.evaluate()
+        with self.rounds.expecting(n_rounds - n, is_watched=True):
+            while not self.has_ended and n < n_rounds:
+                has_grown = self.rounds.boost()
+                self.n_grown += has_grown
+                self.has_ended = is_over() or not has_grown
+                n = self.n_rounds
+                is_last = self.has_ended or n == n_rounds
+                is_due = self._evaluates_all or is_last or n.bit_count() == 1
+                if is_due and n not in self.results:
+                    self.results[n] = self.rounds.evaluate()
         if self._rests:
             self.rounds.rest()
         self.seconds += time.perf_counter() - begin

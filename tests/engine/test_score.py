@@ -129,11 +129,12 @@ def test_trees_of_a_forest_give_the_bits_of_their_arrays():
     for _ in range(3):
         state.boost()
     (rows,) = (evaluated.binned for evaluated in state.sets)
-    forest, found = state.grower.forest, np.zeros((3, rows.n_rows))
-    add_trees(forest, 6, rows.store, rows.missing_bin, 2, found)
-    expected = np.zeros_like(found)
-    trees = BinnedTrees(*forest.copy(6).arrays())
-    trees.add(rows, 1.0, 1, expected)
-    assert len(trees.words)
-    assert found.any()
-    np.testing.assert_array_equal(found, expected)
+    forest = state.grower.forest
+    for first in (6, 0):  # the last round, and all of them
+        found, expected = np.zeros((2, 3, rows.n_rows))
+        add_trees(forest, first, rows.store, rows.missing_bin, 2, found)
+        for trees in BinnedTrees(*forest.copy(first).arrays()).by_round(3, []):
+            trees.add(rows, 1.0, 1, expected)
+            assert len(trees.words)
+        assert found.any()
+        np.testing.assert_array_equal(found, expected)

@@ -1,6 +1,8 @@
-"""Stand-ins of fits on several ranks."""
+"""Stand-ins of the states of fits, and fits on several ranks."""
 
 from __future__ import annotations
+
+from contextlib import nullcontext
 
 from ranks import Meeting, ThreadCollectives, run
 
@@ -22,11 +24,17 @@ class FakeEnsemble:
         return FakeEnsemble(min(self.n_rounds, n_rounds))
 
 
-class FakeState:
+class OneByOne:
+    """A state of a fit that grows no rounds before they are asked for."""
+
+    def expecting(self, n_rounds, *, is_watched):
+        return nullcontext()
+
+
+class FakeState(OneByOne):
     """A fit whose metric falls, then rises; a round notes its learning rate."""
 
     first_round = 0
-    grows_ahead = True
     sets = ("valid",)
 
     def __init__(self, collectives, n_rounds=8, best=3):
@@ -38,10 +46,6 @@ class FakeState:
 
     def reset_parameter(self, params):
         self.settings = self.settings.changed(params)
-
-    def expect(self, n_rounds):
-        """Rounds are not grown ahead: a set is evaluated after each."""
-        assert n_rounds == 0
 
     def boost(self):
         self.rates.append(self.settings.learning_rate)

@@ -522,3 +522,62 @@ def test_rounds_ahead_end_with_their_scope():
     with scope.entered(), pytest.raises(Cancelled):
         skgoss.train({"verbose": -1}, Dataset(table(400, 4, 5), AMOUNTS), 30)
     assert len(asked) == 5
+
+
+def watched(params, y, *, may_lag):
+    """The trees and metrics of a fit that evaluates sets of rows, or its error."""
+    X, sizes = table(400, 4, 5), [100, 100, 100, 100]
+    params = {"verbose": -1, "num_leaves": 7, "seed": 3, **params}
+    weight, group = np.linspace(0.5, 2.0, 400), None
+    if "rank" in params.get("objective", ""):
+        weight, group = None, sizes
+    data = Dataset(X, y, weight=weight, group=group)
+    others = Dataset(X[:200] + 0.1, y[:200], group=group and sizes[:2], reference=data)
+    history = {}
+    calls = [skgoss.record_evaluation(history)]
+    try:
+        booster = skgoss.train(
+            params,
+            data,
+            30,
+            valid_sets=[others, data],
+            callbacks=calls if may_lag else [*calls, lambda env: None],
+            keep_training_booster=True,
+        )
+    except ValueError as error:
+        return str(error), history
+    trees = [booster.model_to_string().split("\nparameters")[0]]
+    values = [booster.eval_train(), booster.eval_valid()]
+    booster.update()
+    return *trees, booster.num_trees(), values, history
+
+
+BAGS = {"bagging_fraction": 0.5, "bagging_freq": 2}
+CLASSES = {"objective": "multiclass", "num_class": 3}
+
+
+@pytest.mark.parametrize(
+    ("params", "y"),
+    [
+        ({"objective": "regression"}, AMOUNTS),
+        ({**BAGS, "num_threads": 2}, AMOUNTS),
+        ({"objective": "binary", **BAGS, "pos_bagging_fraction": 0.6}, LABELS > 0),
+        ({"data_sample_strategy": "goss", "learning_rate": 0.3}, AMOUNTS),
+        ({"data_sample_strategy": "goss", **CLASSES}, LABELS),
+        ({"objective": "lambdarank", **BAGS, "bagging_by_query": True}, LABELS),
+        ({"objective": "rank_xendcg"}, LABELS),
+        ({"feature_fraction": 0.5, "extra_trees": True}, AMOUNTS),
+        ({"early_stopping_round": 3, "learning_rate": 0.8}, AMOUNTS),
+        ({"min_split_gain": 3.0}, AMOUNTS),
+        ({"objective": "l1"}, AMOUNTS),
+        ({"boosting": "dart"}, AMOUNTS),
+        ({"learning_rate": 1e9}, AMOUNTS),
+    ],
+)  # fmt: skip
+def test_rounds_that_are_watched_may_grow_before_they_are_asked_for(params, y):
+    """A callback that need not lag sees the same as one that must not."""
+    ahead = watched(params, y, may_lag=True)
+    assert ahead == watched(params, y, may_lag=False)
+    n_rounds = len(next(iter(ahead[-1]["valid_0"].values())))
+    if params.keys() & {"early_stopping_round", "min_split_gain", "learning_rate"}:
+        assert 1 < n_rounds <= 30

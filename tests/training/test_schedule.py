@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from fake_states import OneByOne
 
 from skgoss.distributed.row_partition import RowPartition
 from skgoss.training import schedule
@@ -26,11 +27,16 @@ def test_threads_are_shared_without_too_many():
     assert schedule.at_once(5, 1) == (1, 1)
 
 
-class Bad:
-    """A state of a fit that fails in one of its rounds."""
-
+class State(OneByOne):
     first_round = 0
     partition = RowPartition(1)
+
+    def current_iteration(self):
+        return self.n_rounds
+
+
+class Bad(State):
+    """A state of a fit that fails in one of its rounds."""
 
     def __init__(self, fails_in, error=ValueError):
         self.settings = type("Settings", (), {"n_estimators": 100})
@@ -42,9 +48,6 @@ class Bad:
             raise self.error(f"round {self.n_rounds}")
         self.n_rounds += 1
         return True
-
-    def current_iteration(self):
-        return self.n_rounds
 
     def evaluate(self):
         return []
@@ -72,11 +75,8 @@ def test_an_error_in_a_fold_ends_all(n_at_once):
     assert states[0].n_rounds <= 9
 
 
-class Scripted:
+class Scripted(State):
     """A state of a fit that grows as many rounds as it has losses after the first."""
-
-    first_round = 0
-    partition = RowPartition(1)
 
     def __init__(self, losses, n_estimators=100):
         self.settings = type("Settings", (), {"n_estimators": n_estimators})
@@ -87,9 +87,6 @@ class Scripted:
         has_grown = self.n_rounds < len(self.losses) - 1
         self.n_rounds += has_grown
         return has_grown
-
-    def current_iteration(self):
-        return self.n_rounds
 
     def evaluate(self):
         loss = self.losses[self.n_rounds]

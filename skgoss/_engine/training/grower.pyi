@@ -1,10 +1,9 @@
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss._engine.objectives.loss_kernels import Loss
 from skgoss._engine.training.forest import Forest
 
 MAX_RELATIVE_WORK: float
@@ -28,9 +27,11 @@ class TreeGrower:
         lines: list[tuple[NDArray[Any], ...]] | None = ...,
     ) -> bool: ...
     def grow_rounds(
-        self, loss: Loss, gradient: NDArray[np.float32],
-        hessian: NDArray[np.float32] | None, weight: NDArray[np.float64] | None,
-        scores: NDArray[np.float64], round_index: int, n_rounds: int,
+        self, derive: Callable[..., None], draw: Callable[..., Any] | None,
+        gradient: NDArray[np.float32], hessian: NDArray[np.float32] | None,
+        weight: NDArray[np.float64] | None, scores: NDArray[np.float64],
+        round_index: int, n_rounds: int, others: Sequence[Any] = ...,
+        scores_of_others: Sequence[Sequence[NDArray[np.float64]]] = ...,
         check: Callable[[], None] | None = ...,
         lines: list[tuple[NDArray[Any], ...]] | None = ...,
     ) -> int: ...

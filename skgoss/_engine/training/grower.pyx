@@ -24,10 +24,12 @@ from skgoss._engine.training.histogram cimport FOLD_ROOM
 from skgoss._engine.training.linear_leaves cimport LineFit
 from skgoss._engine.training.layout cimport (
     LANE_CODES, WIDE_WIDTH, Binned, Gradients, Histogram, Piece)
+from skgoss._engine.training.score import add_trees
 from skgoss._engine.training.split cimport (
     SCRATCH_BOUNDED, SCRATCH_ROOM, SCRATCH_SHARES, FeatureBounds, PartialBound, SplitRules,
     split_rules)
-from skgoss._engine.training.tasks cimport Batch, Division, Siblings
+from skgoss._engine.training.tasks cimport (
+    MIN_WORK_PER_THREAD, TASKS_PER_THREAD, Batch, Division, Siblings)
 from skgoss._engine.training.tree cimport fill_score, grow_trees
 from skgoss._engine.training.workspace cimport (
     ADVANCED, COLLECTIVE_FAILED, INTERMEDIATE, NO_MEMORY, NOT_FINITE, HIST_BIN_BYTES, UNBOUNDED,
@@ -187,13 +189,13 @@ cdef class TreeGrower:
         self.no_more_l2 = np.zeros(n_scores)
         self._read_partition(partition, min_shared_hist_bins)
         self.forest = Forest() if forest is None else forest
-        self.n_threads = max(n_threads, 1)
+        self._read_dataset(dataset)
+        self.n_threads = self._team(n_threads, n_scores)
         self.shares_trees = n_scores > 1 and settings.multi_strategy == "multi_output_tree"
         # Processes grow one tree after the other, so that all ask for the same sums.
         self.n_workspaces = min(self.n_threads, n_scores)
         if self.collectives is not None or self.shares_trees:
             self.n_workspaces = 1
-        self._read_dataset(dataset)
         self._read_copies(copies)
         self._read_settings(settings)
         if constraints is not None:
@@ -208,6 +210,16 @@ cdef class TreeGrower:
             self._allocate_batch(&self.batches[i], max(i - 1, 0), 1)
         if self.shared.constraints.bounding < INTERMEDIATE:
             self._allocate_ahead()
+
+    cdef int _team(self, int n_threads, int n_scores):
+        """As many threads as the roots of a round have work for, or two, but not more than wanted.
+
+        More would divide leaves ahead of their turn in vain.
+        """
+        cdef const Binned* data = &self.shared.data
+        cdef double work = n_scores * (data.n_rows * data.row_updates + data.n_visits)
+        cdef double n_busy = work / (TASKS_PER_THREAD * MIN_WORK_PER_THREAD)
+        return max(1, min(n_threads, <int>min(max(n_busy, 2.0), 1e6)))
 
     cdef void* _allocate(self, size_t size) except NULL:
         """Memory of zeros for as long as the grower lives."""
@@ -626,26 +638,64 @@ cdef class TreeGrower:
             gradient, hessian, weight, rows, scores, round_index, more_l2, lines)
 
     def grow_rounds(
-        self, Loss loss, float[:, ::1] gradient, float[:, ::1] hessian,
-        const double[:, ::1] weight, double[:, ::1] scores, uint64_t round_index,
-        int n_rounds, check=None, list lines=None,
+        self, derive, draw, gradient, hessian, const double[:, ::1] weight, scores,
+        uint64_t round_index, int n_rounds, others=(), scores_of_others=(), check=None,
+        list lines=None,
     ):
         """Grow the trees of several rounds, each by the derivatives of the scores before it.
 
         Returns the number of the rounds before one of which no tree has a split; all if there
-        is none. ``check()`` is called before each round. See `grow` for the other arguments.
+        is none. See `grow` for the other arguments.
+
+        - ``derive``: a `Loss`, or what is called like one, and with the index of the round.
+        - ``draw``: of the round, both derivatives and the number of threads, the rows and the
+          hessians of a sample; None: all rows.
+        - ``others``: more `BinnedRows` that have scores; None: the scores of the training rows are
+          copied.
+        - ``scores_of_others``: their scores, and for each round arrays for those after it.
+        - ``check()`` is called before each round.
         """
+        cdef float[:, ::1] gradient_out = gradient
+        cdef float[:, ::1] hessian_out = hessian
+        cdef double[:, ::1] scores_inout = scores
+        cdef int n_scores = gradient_out.shape[0]
+        cdef Loss loss = derive if isinstance(derive, Loss) else None
         cdef int i
         self.shared.watch = start_watch()
         for i in range(n_rounds):
             if check is not None:
                 check()
-            loss.derive(scores, gradient, hessian, self.n_threads)
+            if loss is not None:
+                loss.derive(scores_inout, gradient_out, hessian_out, self.n_threads)
+            else:
+                derive(
+                    scores, gradient, hessian, self.n_threads,
+                    self.forest.n_trees // n_scores)
+            rows, used = None, hessian
+            if draw is not None:
+                rows, used = draw(round_index + i, gradient, hessian, self.n_threads)
             if not self._grow_round(
-                gradient, hessian, weight, None, scores, round_index + i, None, lines
+                gradient_out, used, weight, rows,
+                scores_inout if rows is None or lines is not None else None, round_index + i,
+                None, lines
             ):
                 return i
+            if rows is not None and lines is None:
+                self._add_trees(self.store, self.dataset.missing_bin, scores, self.numbers)
+            for k, binned in enumerate(others):
+                after = scores_of_others[i + 1][k]
+                after[...] = scores if binned is None else scores_of_others[i][k]
+                if binned is not None:
+                    table = None if lines is None else binned.line_table(lines[len(lines) - 1])
+                    self._add_trees(
+                        binned.store, binned.missing_bin, after, binned.numbers, table)
         return n_rounds
+
+    cdef _add_trees(self, store, missing_bin, scores, numbers, table=None):
+        """Add the trees of the last round to scores."""
+        add_trees(
+            self.forest, self.forest.n_trees - scores.shape[0], store, missing_bin,
+            self.n_threads, scores, numbers, table)
 
     cdef bint _grow_round(
         self, const float[:, ::1] gradient, const float[:, ::1] hessian,

@@ -467,7 +467,7 @@ def add_trees(
     int n_threads, double[:, ::1] scores_inout, const uint32_t[::1] numbers=None,
     LineTable table=None,
 ):
-    """Add the trees of a forest from one on, a tree for each score.
+    """Add the trees of a forest from one on to scores, of each round a tree for each score.
 
     - ``missing_bin``, (n_features,): -1 where there is none.
     - ``numbers``, (n_rows,): the rows of the store that have scores, ascending; None: all.
@@ -477,16 +477,18 @@ def add_trees(
     cdef int64_t first_leaf = forest.leaf_start[first_tree]
     cdef LeafLines of_leaves
     cdef Tree tree
-    cdef Py_ssize_t k
+    cdef int64_t k
     try:
-        for k in range(scores_inout.shape[0]):
-            tree = tree_of(forest, first_tree + k)
+        for k in range(first_tree, forest.n_trees):
+            tree = tree_of(forest, k)
             if table is not None:
                 of_leaves = LeafLines(
-                    table.values, table.lines(forest.leaf_start[first_tree + k] - first_leaf),
+                    table.values, table.lines(forest.leaf_start[k] - first_leaf),
                     tree.leaf_value, tree.stride, NULL)
                 plan.leaf_lines = &of_leaves
-            score_tree(&plan, &tree, n_threads, &scores_inout[k, 0])
+            score_tree(
+                &plan, &tree, n_threads,
+                &scores_inout[(k - first_tree) % scores_inout.shape[0], 0])
     finally:
         free_plan(&plan)
 

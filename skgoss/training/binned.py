@@ -26,7 +26,7 @@ class BinnedRows(NamedTuple):
     numbers: NDArray[np.uint32] | None = None
 
     def line_table(self, arrays: Sequence[NDArray[Any]]) -> LineTable:
-        """Some `LinearLeaves`, or their arrays, and the values of the columns for them."""
+        """Some `LinearLeaves` or their arrays, and the values of the columns."""
         leaves = LinearLeaves(*arrays)
         if self.values is None:
             raise RuntimeError("linear leaves need the values of the columns")

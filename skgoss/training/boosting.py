@@ -706,12 +706,8 @@ class Boosting(LockedRounds):
             )
             if grew:
                 break
-        self._keep_lines(lines)
-        return grew
-
-    def _keep_lines(self, lines: Lines | None) -> None:
-        """Keep the linear models of the leaves of new rounds."""
         self.linear += starmap(LinearLeaves, lines or ())
+        return grew
 
     def _grow_ahead(self, n_rounds: int, check: Callable[[], None] | None) -> None:
         """Grow some rounds before they are asked for, as long as they have splits.
@@ -746,7 +742,7 @@ class Boosting(LockedRounds):
             self._most_ahead = 1
             self._rewind(before)
             return
-        self._keep_lines(lines)
+        self.linear += starmap(LinearLeaves, lines or ())
         self._n_expected -= n_grown
         for of_round in after[:n_grown]:
             self._ahead.append([*zip(sets, of_round, strict=True)])

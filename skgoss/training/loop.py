@@ -158,8 +158,8 @@ def run(
             elif not caller.has_watchers:
                 break
             assert env is not None
-            env = env if is_new else env._replace(iteration=first + index)
-            if caller.after_round(env, index, is_new=is_new):
+            shown = env if is_new else env._replace(iteration=first + index)
+            if caller.after_round(shown, index, is_new=is_new):
                 break
         stop = caller.at_end()
     except Exception as error:

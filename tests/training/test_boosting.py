@@ -567,6 +567,8 @@ CLASSES = {"objective": "multiclass", "num_class": 3}
         ({"objective": "lambdarank", **BAGS, "bagging_by_query": True}, LABELS),
         ({"objective": "rank_xendcg"}, LABELS),
         ({"feature_fraction": 0.5, "extra_trees": True}, AMOUNTS),
+        ({"linear_tree": True}, AMOUNTS),
+        ({"linear_tree": True, **BAGS}, AMOUNTS),
         ({"early_stopping_round": 3, "learning_rate": 0.8}, AMOUNTS),
         ({"min_split_gain": 3.0}, AMOUNTS),
         ({"objective": "l1"}, AMOUNTS),

@@ -41,6 +41,18 @@ enum { SIMD_PLAIN, SIMD_AVX2, SIMD_AVX512 };
 #define NOT_INLINE
 #endif
 
+/* Asks for memory. What is `far`, among rows that no cache holds, goes to the second cache: more
+   lines can be waited for there than in the first. */
+static SIMD_INLINE void prefetch(const void *address, int far)
+{
+#if defined(__GNUC__)
+    if (far)
+        __builtin_prefetch(address, 0, 2);
+    else
+        __builtin_prefetch(address);
+#endif
+}
+
 /* Windows is left out: GCC does not align the stack there for 32-byte vectors. */
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(_WIN32)
 

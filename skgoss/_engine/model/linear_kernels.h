@@ -15,6 +15,24 @@
 #define LINEAR_ROWS 256
 /* Sums have so many lanes, whatever the instruction set. */
 #define LINEAR_WIDTH 8
+/* Rows whose columns are read one after the other: they stay in the nearest cache. */
+#define ROWS_AT_ONCE 32
+
+/* Copy the values of n rows in p columns into a block. */
+static void load_columns(const uint64_t *address, const int64_t *stride, const int32_t *feature,
+                         int64_t p, const uint32_t *rows, ptrdiff_t n, double *block_out)
+{
+    for (ptrdiff_t first = 0; first < n; first += ROWS_AT_ONCE) {
+        const ptrdiff_t end = first + ROWS_AT_ONCE < n ? first + ROWS_AT_ONCE : n;
+        for (int64_t j = 0; j < p; j++) {
+            const char *column = (const char *)(uintptr_t)address[feature[j]];
+            const int64_t step = stride[feature[j]];
+            double *x = block_out + j * LINEAR_ROWS;
+            for (ptrdiff_t i = first; i < end; i++)
+                x[i] = *(const double *)(column + rows[i] * step);
+        }
+    }
+}
 
 /* The sum of the lanes. */
 static SIMD_INLINE double linear_total(const double *lanes)
@@ -143,16 +161,17 @@ SIMD_KERNEL(add_products, (const double *source, const uint64_t *whole, double *
     }
 }
 
-/* The values of n rows in a leaf's model, NaN where they are not finite. Coefficients of 0 are
- * no part of it: their columns need not be finite. */
+/* The values of n rows of a leaf, NaN where they are not finite. In the model of a leaf that
+ * `is_fitted`, coefficients of 0 are no part of it: their columns need not be finite. */
 SIMD_KERNEL(line_values, (const double *block, ptrdiff_t n, int64_t p,
-             const double *coefficient, double constant, double *restrict value_out),
-            (block, n, p, coefficient, constant, value_out))
+             const double *coefficient, double constant, int is_fitted,
+             double *restrict value_out),
+            (block, n, p, coefficient, constant, is_fitted, value_out))
 {
     for (ptrdiff_t i = 0; i < n; i++)
         value_out[i] = constant;
     for (int64_t j = 0; j < p; j++)
-        if (coefficient[j] != 0.0)
+        if (coefficient[j] != 0.0 || !is_fitted)
             for (ptrdiff_t i = 0; i < n; i++)
                 value_out[i] += coefficient[j] * block[j * LINEAR_ROWS + i];
     for (ptrdiff_t i = 0; i < n; i++)

@@ -59,6 +59,17 @@ cdef void fit_or_keep_constant(
     const Rates* rates, const Line* line_out, double* memory, double* score,
 ) noexcept nogil
 
+# Adds the values of rows to their scores, which lie ``step`` apart. ``leaf`` has the leaf of each of
+# the ``n`` rows, and ``rows`` have their numbers among the values and scores.
+cdef void add_line_values(
+    const Values* values, const Lines* lines, int64_t n_leaves, const double* leaf_value,
+    int64_t value_step, const int32_t* leaf, const uint32_t* rows, int64_t n, double* memory,
+    int64_t step, double* score_inout,
+) noexcept nogil
+
+# The doubles of memory that this needs for up to ``n`` rows.
+cdef int64_t lines_memory(const Lines* lines, int64_t n_leaves, int64_t n) noexcept nogil
+
 # Moves the coefficients that are not 0 to the front; their number. Those of the first leaf
 # begin at start[0], and stay where they are.
 cdef int64_t keep_slopes(
@@ -66,9 +77,11 @@ cdef int64_t keep_slopes(
 ) noexcept
 
 
-cdef inline double cell(const Values* values, int32_t feature, int64_t row) noexcept nogil:
-    return (<const double*> (
-        values.address[feature] + <uint64_t> (row * values.stride[feature])))[0]
+cdef inline const double* address_of(
+    const Values* values, int32_t feature, int64_t row,
+) noexcept nogil:
+    return <const double*>(
+        values.address[feature] + <uint64_t>(row * values.stride[feature]))
 
 
 cdef inline double bounded(
@@ -86,6 +99,6 @@ cdef inline double value_of(
     cdef double value = lines.constant[leaf]
     cdef int64_t j
     for j in range(lines.start[leaf], lines.start[leaf + 1]):
-        value += lines.coefficient[j] * cell(values, lines.feature[j], row)
+        value += lines.coefficient[j] * address_of(values, lines.feature[j], row)[0]
     return bounded(
         value if isfinite(value) else NAN, lines.lower[leaf], lines.upper[leaf], otherwise)

@@ -24,6 +24,9 @@ cdef extern from "elementary.h" nogil:
 cdef extern from "linear_kernels.h" nogil:
     enum:
         LINEAR_ROWS
+    void load_columns(
+        const uint64_t* address, const int64_t* stride, const int32_t* feature, int64_t p,
+        const uint32_t* rows, Py_ssize_t n, double* block_out) noexcept
     void find_whole(
         const double* block, Py_ssize_t n, int64_t p, uint64_t* whole_out,
         int64_t* n_whole_out) noexcept
@@ -42,7 +45,7 @@ cdef extern from "linear_kernels.h" nogil:
         const double* center, LeafSums* sums) noexcept
     void line_values(
         const double* block, Py_ssize_t n, int64_t p, const double* coefficient,
-        double constant, double* value_out) noexcept
+        double constant, int is_fitted, double* value_out) noexcept
     void bound_values(
         double* value, Py_ssize_t n, double lower, double upper, double otherwise) noexcept
     void find_range(
@@ -53,8 +56,8 @@ cdef enum:
     MIN_ROWS_FOR_TEAM = 20000
     # Rows that a thread takes at a time when it adds values to scores.
     BLOCK = 2048
-    # Rows whose columns are read one after the other: they stay in the nearest cache.
-    ROWS_AT_ONCE = 32
+    # Fewer rows for each leaf are not put in the order of the leaves.
+    MIN_ROWS_OF_LEAF = 4
 
 # A column whose variance is less than this share of its squares, counted from its center, or
 # keeps no more of it besides the columns before it, has no slope.
@@ -77,23 +80,6 @@ cdef struct LeafScratch:
 
 
 # ------------------------------------------------------------------ fit
-
-
-cdef void load_columns(
-    const Values* values, const int32_t* feature, int64_t p, const uint32_t* rows, int64_t n,
-    double* source_out,
-) noexcept nogil:
-    """Copy the values of some rows in p columns into a block."""
-    cdef uint64_t address
-    cdef int64_t stride, first, i, j
-    cdef double* x
-    for first from 0 <= first < n by ROWS_AT_ONCE:
-        for j in range(p):
-            address = values.address[feature[j]]
-            stride = values.stride[feature[j]]
-            x = source_out + j * LINEAR_ROWS
-            for i in range(first, min(n, first + ROWS_AT_ONCE)):
-                x[i] = (<const double*> (address + <uint64_t> (<int64_t>rows[i] * stride)))[0]
 
 
 cdef void load_derivatives(
@@ -131,7 +117,8 @@ cdef int64_t sum_rows(
     for begin from 0 <= begin < leaf.n by LINEAR_ROWS:
         n = min(<int64_t> LINEAR_ROWS, leaf.n - begin)
         kept = scratch.kept + begin * p
-        load_columns(values, leaf.feature, p, leaf.rows + begin, n, kept)
+        load_columns(
+            values.address, values.stride, leaf.feature, p, leaf.rows + begin, n, kept)
         load_derivatives(derivatives, leaf.rows + begin, n, gradient, gradient + LINEAR_ROWS)
         find_whole(kept, n, p, whole, &n_new)
         if n_new == 0:
@@ -274,7 +261,8 @@ cdef void find_values(
         rows = leaf.rows + begin
         value = scratch.value + begin
         line_values(
-            scratch.kept + begin * leaf.p, n, leaf.p, line.coefficient, line.constant[0], value)
+            scratch.kept + begin * leaf.p, n, leaf.p, line.coefficient, line.constant[0], True,
+            value)
         if weight != NULL:
             for i in range(n):
                 scratch.block[i] = value[i] if weight[rows[i]] > 0 else NAN
@@ -470,6 +458,71 @@ cdef int64_t keep_slopes(
 # ------------------------------------------------------------------ values
 
 
+cdef void add_leaf(
+    const Values* values, const Lines* lines, int64_t leaf, double otherwise,
+    const uint32_t* rows, int64_t n, double* memory, int64_t step, double* score_inout,
+) noexcept nogil:
+    """Add the values of one leaf to the scores of its rows."""
+    cdef int64_t first = lines.start[leaf]
+    cdef int64_t p = lines.start[leaf + 1] - first
+    cdef double* block = memory + LINEAR_ROWS
+    cdef int64_t begin, i, n_now
+    for begin from 0 <= begin < n by LINEAR_ROWS:
+        n_now = min(<int64_t> LINEAR_ROWS, n - begin)
+        load_columns(
+            values.address, values.stride, lines.feature + first, p, rows + begin, n_now, block)
+        line_values(
+            block, n_now, p, lines.coefficient + first, lines.constant[leaf], False, memory)
+        bound_values(memory, n_now, lines.lower[leaf], lines.upper[leaf], otherwise)
+        for i in range(n_now):
+            score_inout[rows[begin + i] * step] += memory[i]
+
+
+cdef void group_rows(
+    const int32_t* leaf, const uint32_t* rows, int64_t n, int64_t n_leaves,
+    uint32_t* grouped_out, int64_t* stop_out,
+) noexcept nogil:
+    """Put rows in the order of their leaves, and find where those of each leaf end."""
+    cdef int64_t i, k
+    memset(stop_out, 0, (n_leaves + 1) * sizeof(int64_t))
+    for i in range(n):
+        stop_out[leaf[i] + 1] += 1
+    for k in range(n_leaves):
+        stop_out[k + 1] += stop_out[k]
+    for i in range(n):
+        k = leaf[i]
+        grouped_out[stop_out[k]] = rows[i]
+        stop_out[k] += 1
+
+
+cdef int64_t lines_memory(const Lines* lines, int64_t n_leaves, int64_t n) noexcept nogil:
+    cdef int64_t p = 0, k
+    for k in range(n_leaves):
+        p = max(p, lines.start[k + 1] - lines.start[k])
+    return n_leaves + 1 + (p + 1) * LINEAR_ROWS + (n + 1) // 2
+
+
+cdef void add_line_values(
+    const Values* values, const Lines* lines, int64_t n_leaves, const double* leaf_value,
+    int64_t value_step, const int32_t* leaf, const uint32_t* rows, int64_t n, double* memory,
+    int64_t step, double* score_inout,
+) noexcept nogil:
+    cdef int64_t* stop = <int64_t*>memory
+    cdef uint32_t* grouped = <uint32_t*>(memory + n_leaves + 1)
+    cdef int64_t i, k, begin = 0
+    if n < MIN_ROWS_OF_LEAF * n_leaves:
+        for i in range(n):
+            score_inout[rows[i] * step] += value_of(
+                values, lines, leaf[i], rows[i], leaf_value[leaf[i] * value_step])
+        return
+    group_rows(leaf, rows, n, n_leaves, grouped, stop)
+    for k in range(n_leaves):
+        add_leaf(
+            values, lines, k, leaf_value[k * value_step], grouped + begin, stop[k] - begin,
+            memory + n_leaves + 1 + (n + 1) // 2, step, score_inout)
+        begin = stop[k]
+
+
 cdef struct AddLoop:
     Values values
     Lines lines
@@ -480,24 +533,39 @@ cdef struct AddLoop:
     int64_t first_score
     int64_t n_scores
     double* score
+    double* memory            # of each thread, so many
+    int64_t share
     Watch watch
+
+
+cdef Lines lines_from(const Lines* lines, int64_t leaf) noexcept nogil:
+    """The lines from those of a leaf on."""
+    return Lines(
+        lines.start + leaf, lines.feature, lines.coefficient, lines.constant + leaf,
+        lines.lower + leaf, lines.upper + leaf)
 
 
 cdef void add_block(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
     """Add the values of some rows, tree by tree."""
     cdef AddLoop* loop = <AddLoop*>context
-    cdef const int32_t* leaf
-    cdef double* score
-    cdef int64_t i, k, tree
+    cdef int32_t[BLOCK] leaf
+    cdef uint32_t[BLOCK] rows
+    cdef const int64_t* start
+    cdef Lines lines
+    cdef int64_t i, tree
     if is_stopped(&loop.watch):
         return
+    for i in range(end - first):
+        rows[i] = <uint32_t>(first + i)
     for tree in range(loop.n_trees):
-        leaf = loop.leaf + tree
-        score = loop.score + (loop.first_score + tree) % loop.n_scores
-        for i in range(first, end):
-            k = loop.leaf_start[tree] + leaf[i * loop.n_trees]
-            score[i * loop.n_scores] += value_of(
-                &loop.values, &loop.lines, k, i, loop.leaf_value[k])
+        start = loop.leaf_start + tree
+        lines = lines_from(&loop.lines, start[0])
+        for i in range(end - first):
+            leaf[i] = loop.leaf[(first + i) * loop.n_trees + tree]
+        add_line_values(
+            &loop.values, &lines, start[1] - start[0], loop.leaf_value + start[0], 1, leaf,
+            rows, end - first, loop.memory + thread * loop.share, loop.n_scores,
+            loop.score + (loop.first_score + tree) % loop.n_scores)
 
 
 def add(
@@ -519,8 +587,10 @@ def add(
     - ``first_score``: the score of the first tree; the others follow one after the other.
     - ``score_inout``, (n, n_scores).
     """
-    cdef int64_t n = leaf.shape[0], n_trees = leaf.shape[1]
+    cdef int64_t n = leaf.shape[0], n_trees = leaf.shape[1], tree
+    cdef double[:, ::1] memory
     cdef AddLoop loop
+    cdef Lines lines
     if n * n_trees == 0:
         return
     if n * n_trees < MIN_ROWS_FOR_TEAM:
@@ -532,6 +602,13 @@ def add(
     loop.leaf, loop.leaf_start, loop.n_trees = &leaf[0, 0], &leaf_start[0], n_trees
     loop.score, loop.n_scores = &score_inout[0, 0], score_inout.shape[1]
     loop.first_score = first_score
+    loop.share = 0
+    for tree in range(n_trees):
+        lines = lines_from(&loop.lines, leaf_start[tree])
+        loop.share = max(
+            loop.share, lines_memory(&lines, leaf_start[tree + 1] - leaf_start[tree], BLOCK))
+    memory = np.empty((n_threads, loop.share))
+    loop.memory = &memory[0, 0]
     loop.watch = start_watch()
     with nogil:
         parallel_shares(add_block, &loop, n, BLOCK, n_threads)

@@ -30,18 +30,6 @@
 #define WITHOUT_INDEX(address) ((void)0)
 #endif
 
-/* Asks for memory. What is `far`, among rows that no cache holds, goes to the second cache: more
-   lines can be waited for there than in the first. */
-static SIMD_INLINE void prefetch(const void *address, int far)
-{
-#if defined(__GNUC__)
-    if (far)
-        __builtin_prefetch(address, 0, 2);
-    else
-        __builtin_prefetch(address);
-#endif
-}
-
 /* Asks for every cache line that a row's lanes have a part of. */
 static inline void prefetch_row(const Binned *data, ptrdiff_t row)
 {

@@ -15,7 +15,8 @@ from skgoss._engine.binning.store cimport BinColumn, BinStore, bin_of_code, bin_
 from skgoss._engine.model.leaves cimport (
     LEAF_TILE, Pile, Routes, Test, add_route, add_values, clear_routes, free_routes, more,
     write_leaves)
-from skgoss._engine.model.linear_kernels cimport Lines, Values, value_of
+from skgoss._engine.model.linear_kernels cimport (
+    Lines, Values, add_line_values, lines_memory)
 from skgoss._engine.threads cimport parallel_shares
 from skgoss._engine.training.forest cimport Forest, StoredLeaf, StoredNode, nodes_of
 
@@ -24,6 +25,8 @@ cdef enum:
     NODES_PER_BYTE = 8
     # Rows that a thread takes at once.
     SCORE_ROWS = 16 * LEAF_TILE
+    # Bytes of a thread for each source.
+    SOURCE_ROOM = sizeof(void*) + LEAF_TILE
     VALUE_STRIDE = sizeof(StoredLeaf) // sizeof(double)
 
 
@@ -48,6 +51,7 @@ cdef struct Tree:
 cdef struct LeafLines:
     Values values
     Lines lines
+    int64_t n_leaves
     const double* leaf_value
     Py_ssize_t stride         # doubles from a leaf's value to the next
     const uint32_t* at        # of each of the plan's rows, its score; NULL: one after the other
@@ -196,36 +200,37 @@ cdef void score_tile(
     add_values(&plan.routes, 0, columns, <int>n, 1, score_inout)
 
 
-cdef inline void score_line(
-    const LeafLines* of, int64_t at, int32_t leaf, double* score_inout,
-) noexcept nogil:
-    score_inout[at] += value_of(
-        &of.values, &of.lines, leaf, at, of.leaf_value[leaf * of.stride])
-
-
 cdef void score_lines(
     const ScorePlan* plan, Py_ssize_t first, Py_ssize_t last, const uint8_t** columns,
     double* score_inout,
 ) noexcept nogil:
     """Add the values of the rows from ``first`` to ``last`` to their scores."""
     cdef const LeafLines* of = plan.leaf_lines
-    cdef int32_t[LEAF_TILE] leaf
+    cdef double* memory = <double*>(<char*>columns + plan.sources.n * SOURCE_ROOM)
+    cdef int32_t* leaf = <int32_t*>memory
+    cdef uint32_t* rows = <uint32_t*>(leaf + SCORE_ROWS)
+    cdef int32_t[LEAF_TILE] leaf_of_tile
     cdef Py_ssize_t start, n, i
-    cdef int64_t k = 0
+    cdef int64_t n_rows = 0, k = 0
     if plan.numbers != NULL:
         k = first_from(plan.numbers, plan.n_numbers, first)
     for start from first <= start < last by LEAF_TILE:
         n = load_tile(plan, start, columns)
-        write_leaves(&plan.routes, 0, columns, <int>n, 1, leaf)
+        write_leaves(&plan.routes, 0, columns, <int>n, 1, leaf_of_tile)
         if plan.numbers == NULL:
             for i in range(n):
-                score_line(of, start + i, leaf[i], score_inout)
+                leaf[n_rows] = leaf_of_tile[i]
+                rows[n_rows] = <uint32_t>(start + i)
+                n_rows += 1
             continue
         while k < plan.n_numbers and plan.numbers[k] < start + LEAF_TILE:
-            score_line(
-                of, k if of.at == NULL else of.at[k], leaf[plan.numbers[k] - start],
-                score_inout)
+            leaf[n_rows] = leaf_of_tile[plan.numbers[k] - start]
+            rows[n_rows] = <uint32_t>k if of.at == NULL else of.at[k]
+            n_rows += 1
             k += 1
+    add_line_values(
+        &of.values, &of.lines, of.n_leaves, of.leaf_value, of.stride, leaf, rows, n_rows,
+        memory + SCORE_ROWS, 1, score_inout)
 
 
 cdef void score_rows(
@@ -269,8 +274,12 @@ cdef void score_block(void* context, Py_ssize_t first, Py_ssize_t end, int threa
 cdef int score_all(ScorePlan* plan, int n_threads, double* score_inout) except -1:
     """Add the values of a tree to the scores of all rows, block by block."""
     cdef Py_ssize_t n_blocks = (plan.n_rows + SCORE_ROWS - 1) // SCORE_ROWS
-    cdef Py_ssize_t share = plan.sources.n * (sizeof(void*) + LEAF_TILE)
+    cdef Py_ssize_t share = plan.sources.n * SOURCE_ROOM
+    cdef const LeafLines* of = plan.leaf_lines
     cdef Scoring scoring
+    if of != NULL:
+        share += sizeof(double) * (
+            SCORE_ROWS + lines_memory(&of.lines, of.n_leaves, SCORE_ROWS))
     n_threads = <int>max(1, min(<Py_ssize_t>n_threads, n_blocks))
     plan.room.n = 0
     scoring = Scoring(plan, <char*>more(&plan.room, n_threads * share, 1), share, score_inout)
@@ -446,7 +455,7 @@ def add_tree(
     cdef LeafLines of_leaves
     if table is not None:
         of_leaves = LeafLines(
-            table.values, table.lines(first_leaf), &leaf_value[0], 1, NULL)
+            table.values, table.lines(first_leaf), leaf_value.shape[0], &leaf_value[0], 1, NULL)
         plan.leaf_lines = &of_leaves
     try:
         score_tree(&plan, &tree, n_threads, &score_inout[0])
@@ -484,7 +493,7 @@ def add_trees(
             if table is not None:
                 of_leaves = LeafLines(
                     table.values, table.lines(forest.leaf_start[k] - first_leaf),
-                    tree.leaf_value, tree.stride, NULL)
+                    tree.n_nodes + 1, tree.leaf_value, tree.stride, NULL)
                 plan.leaf_lines = &of_leaves
             score_tree(
                 &plan, &tree, n_threads,
@@ -501,7 +510,7 @@ cdef int add_lines(
     cdef ScorePlan plan = new_plan(store, missing_bin, store.n_rows, None)
     cdef Tree tree = tree_of(forest, number)
     cdef LeafLines of_leaves = LeafLines(
-        values[0], lines[0], tree.leaf_value, tree.stride, at)
+        values[0], lines[0], tree.n_nodes + 1, tree.leaf_value, tree.stride, at)
     plan.leaf_lines = &of_leaves
     plan.numbers, plan.n_numbers = numbers, n
     try:

@@ -9,6 +9,10 @@ take them: the next one goes to the thread that is the first to be free. Parts t
 other at a barrier run on stacks of their own, and each stretch between barriers is measured alone.
 What lies between regions is serial; the processor time of the thread measures it.
 
+Tasks of which some begin when others have ended run in the order of their list. Then they are
+scheduled as threads would take them: a task is ready when all of its predecessors have ended, and
+its release takes RELEASE_NS to be seen.
+
 Time of other processes is left out: every 200 us the clock of the thread's processor time is read,
 and what the pieces since then have taken longer is taken off the longest one.
 
@@ -35,6 +39,8 @@ enum {
     MAX_PLACES = 1024,        /* regions in the code */
     MAX_PAIRS = 4096,
     MAX_STRETCHES = 1 << 21,
+    MAX_GROUPS = 1 << 16,     /* of tasks */
+    RELEASE_NS = 500,
     STACK_BYTES = 8 << 20,
     WINDOW_US = 200,          /* between two looks at the processor time */
 };
@@ -94,6 +100,14 @@ typedef struct {
     unsigned owner;           /* the part that ran it here */
 } Chunk;
 
+/* Of a chunk that is a task. It may be the last one that held up others: those from `first` on. */
+typedef struct {
+    int group;                /* of the tasks that hold up the same others; -1: none */
+    int64_t number, first, end;
+    bool is_late;
+    void *name;
+} Task;
+
 /* A region, or what lies between two of its barriers. */
 static struct {
     bool is_running;
@@ -106,6 +120,8 @@ static struct {
     bool is_chunk;            /* whether it was taken from the counter */
     size_t n_chunks;
     Chunk chunks[MAX_CHUNKS];
+    bool has_tasks;           /* each chunk is one */
+    Task tasks[MAX_CHUNKS];
 } phase;
 
 /* The pieces since the last look at the processor time. */
@@ -170,9 +186,132 @@ static void begin_phase(unsigned n_parts)
     memset(phase.after, 0, n_parts * sizeof(Ticks));
     memset(phase.has_taken, 0, n_parts * sizeof(bool));
     phase.n_takers = 0;
-    phase.is_shared = false;
+    phase.is_shared = phase.has_tasks = false;
     phase.n_chunks = 0;
     begin_window();
+}
+
+/* ------------------------------------------------------------------ schedules */
+
+/* Chunks from a common counter: each goes to the core that is the first to be free. */
+static void schedule_chunks(Ticks *busy, unsigned n_parts)
+{
+    bool is_common = phase.is_shared || phase.n_takers > 1;
+    for (size_t i = 0; i < phase.n_chunks; i++) {
+        unsigned first = phase.chunks[i].owner;
+        if (is_common)
+            for (unsigned j = 0; j < n_parts; j++)
+                first = busy[j] < busy[first] ? j : first;
+        busy[first] += phase.chunks[i].length;
+    }
+}
+
+/* Tasks that hold up the same others: they have to end before these begin. */
+typedef struct {
+    int64_t n_open, first, end;
+    Ticks until;
+} Gate;
+
+static Gate gates[MAX_CHUNKS];
+static int gate_of[MAX_CHUNKS];           /* by chunk; -1: it holds up nothing */
+static Ticks ready[MAX_CHUNKS];           /* by number; NEVER: it is held up */
+static int chunk_of[MAX_CHUNKS];          /* by number; -1: it has begun, or is late */
+static int late[MAX_CHUNKS];
+static const Ticks NEVER = INT64_MAX;
+
+/* Find out which tasks held up which; returns how many are late. */
+static int find_gates(void)
+{
+    static int gate_of_group[MAX_GROUPS];
+    int n_gates = 0, n_late = 0;
+    memset(gate_of_group, -1, sizeof(gate_of_group));
+    for (size_t i = 0; i < phase.n_chunks; i++) {
+        const Task *task = &phase.tasks[i];
+        ready[i] = 0;
+        chunk_of[i] = -1;
+        gate_of[i] = -1;
+        if (task->is_late)
+            late[n_late++] = (int)i;
+        else
+            chunk_of[task->number] = (int)i;
+        if (task->group < 0)
+            continue;
+        if (task->group >= MAX_GROUPS)
+            abort();
+        int *gate = &gate_of_group[task->group];
+        if (*gate < 0) {
+            *gate = n_gates;
+            gates[n_gates++] = (Gate){0, 0, 0, 0};
+        }
+        gate_of[i] = *gate;
+        gates[*gate].n_open++;
+        gates[*gate].first = task->first;
+        gates[*gate].end = task->end;
+        if (task->first < task->end)
+            *gate = -1;
+    }
+    for (int i = 0; i < n_gates; i++)
+        for (int64_t k = gates[i].first; k < gates[i].end; k++)
+            ready[k] = NEVER;
+    return n_late;
+}
+
+/* The chunk of the task that is ready first; -1: none is. */
+static int first_ready(int64_t n, Ticks now, Ticks *next_out)
+{
+    int64_t best = -1;
+    *next_out = NEVER;
+    for (int64_t k = 0; k < n; k++) {
+        if (chunk_of[k] < 0 || ready[k] == NEVER)
+            continue;
+        if (ready[k] > now)
+            *next_out = ready[k] < *next_out ? ready[k] : *next_out;
+        else if (best < 0 || ready[k] < ready[best])
+            best = k;
+    }
+    if (best < 0)
+        return -1;
+    int chunk = chunk_of[best];
+    chunk_of[best] = -1;
+    return chunk;
+}
+
+static void end_task(int chunk, Ticks until)
+{
+    if (gate_of[chunk] < 0)
+        return;
+    Gate *gate = &gates[gate_of[chunk]];
+    gate->until = until > gate->until ? until : gate->until;
+    if (--gate->n_open == 0)
+        for (int64_t k = gate->first; k < gate->end; k++)
+            ready[k] = gate->until + RELEASE_NS * ticks_per_us / 1000;
+}
+
+/* Each core that is free takes the task that was ready first, or else a late one, or waits. */
+static void schedule_tasks(Ticks *busy, unsigned n_parts)
+{
+    int n_late = find_gates(), n_late_begun = 0;
+    int64_t n = (int64_t)phase.n_chunks - n_late;
+    for (size_t n_ended = 0; n_ended < phase.n_chunks;) {
+        unsigned core = 0;
+        Ticks next;
+        for (unsigned j = 1; j < n_parts; j++)
+            core = busy[j] < busy[core] ? j : core;
+        int chunk = first_ready(n, busy[core], &next);
+        if (chunk < 0 && n_late_begun < n_late)
+            chunk = late[n_late_begun++];
+        if (chunk >= 0) {
+            busy[core] += phase.chunks[chunk].length;
+            end_task(chunk, busy[core]);
+            n_ended++;
+            continue;
+        }
+        for (unsigned j = 0; j < n_parts; j++)
+            next = busy[j] > busy[core] && busy[j] < next ? busy[j] : next;
+        if (next == NEVER)
+            abort();
+        busy[core] = next;
+    }
 }
 
 typedef struct {
@@ -185,20 +324,20 @@ static Measured end_phase(unsigned n_parts)
     Measured out = {0, 0, 0};
     Ticks *busy = phase.before;
     double ticks_per_ns = ticks_per_us / 1000.0;
-    bool is_common = phase.is_shared || phase.n_takers > 1;
     end_window();
+    for (unsigned i = 0; i < n_parts; i++)
+        out.work += busy[i] + phase.after[i];
     for (size_t i = 0; i < phase.n_chunks; i++) {
-        unsigned first = phase.chunks[i].owner;
-        if (is_common)
-            for (unsigned j = 0; j < n_parts; j++)
-                first = busy[j] < busy[first] ? j : first;
-        busy[first] += phase.chunks[i].length;
-        if (is_common && phase.chunks[i].length > out.largest)
+        out.work += phase.chunks[i].length;
+        if (phase.chunks[i].length > out.largest && phase.is_shared)
             out.largest = phase.chunks[i].length;
     }
+    if (phase.has_tasks)
+        schedule_tasks(busy, n_parts);
+    else
+        schedule_chunks(busy, n_parts);
     for (unsigned i = 0; i < n_parts; i++) {
         Ticks length = busy[i] + phase.after[i];
-        out.work += length;
         if (length > out.makespan)
             out.makespan = length;
     }
@@ -218,6 +357,8 @@ typedef struct {
     double work, makespan, largest;
     int64_t n_alone;          /* times that it had one part */
     double alone;
+    int64_t n_tasks;          /* of this function, in regions of others */
+    double in_tasks;
 } Place;
 
 typedef struct {
@@ -301,6 +442,16 @@ static void add_serial(int to, double serial)
     run.last = to;
 }
 
+/* Add up the tasks of a phase by their functions. */
+static void count_tasks(void)
+{
+    for (size_t i = 0; phase.has_tasks && i < phase.n_chunks; i++) {
+        Place *place = &run.places[place_of(phase.tasks[i].name, NULL)];
+        place->n_tasks++;
+        place->in_tasks += phase.chunks[i].length * 1000.0 / ticks_per_us;
+    }
+}
+
 /* ------------------------------------------------------------------ regions */
 
 static void run_part(void) { current->body(current->data); }
@@ -370,6 +521,7 @@ static void run_region(Region *region, int place, bool may_wait)
         is_over = run_phase(region, may_wait, is_first);
         is_first = false;
         Measured measured = end_phase(region->n_parts);
+        count_tasks();
         sums->n_chunks += phase.n_chunks;
         sums->work += measured.work;
         sums->makespan += measured.makespan;
@@ -599,39 +751,62 @@ static void run_loop_part(void *data)
     }
 }
 
-/* Whether a loop has tasks. What the linker is asked takes 0.1 ms, so answers are kept. */
-static bool has_tasks(void *body)
-{
-    static struct { void *body; bool has_tasks; } known[MAX_PLACES];
-    static int n_known;
-    Dl_info info;
-    int i = 0;
-    while (i < n_known && known[i].body != body)
-        i++;
-    if (i == n_known) {
-        if (n_known == MAX_PLACES)
-            abort();
-        known[i].body = body;
-        known[i].has_tasks = dladdr(body, &info) && strstr(info.dli_fname, "/tasks.") != NULL;
-        n_known++;
-    }
-    return known[i].has_tasks;
-}
-
-/* Of a loop of tasks, the function of these: the first thing of its context. */
-static void *name_of(const PoolLoop *loop)
-{
-    return has_tasks((void *)loop->body) ? *(void **)loop->context : (void *)loop->body;
-}
-
 /* No part waits for another one. */
 EXPORT void span_run_loop(const PoolLoop *loop)
 {
     ptrdiff_t n_blocks = n_blocks_of(loop);
     unsigned n_parts = n_blocks < loop->n_threads ? n_blocks : loop->n_threads;
     if (n_blocks > 0)
-        parallel(run_loop_part, (void *)loop, n_parts > 0 ? n_parts : 1, false, name_of(loop),
+        parallel(run_loop_part, (void *)loop, n_parts > 0 ? n_parts : 1, false, (void *)loop->body,
                  NULL);
+}
+
+/* ------------------------------------------------------------------ tasks of skgoss */
+
+/* As in skgoss/_engine/task_list.h. */
+typedef struct TaskList {
+    int (*run)(struct TaskList *list, ptrdiff_t number, bool is_late, int thread);
+    void *(*name)(const struct TaskList *list, ptrdiff_t number, bool is_late);
+    int64_t n_ready, n_begun, n_late, n_late_begun, n_open;
+} TaskList;
+
+static void run_tasks(void *data)
+{
+    TaskList *list = data;
+    bool counts = is_outermost();
+    while (list->n_open > 0) {
+        Task task = {.is_late = list->n_begun == list->n_ready};
+        int64_t *next = task.is_late ? &list->n_late_begun : &list->n_begun;
+        task.number = (*next)++;
+        task.name = list->name(list, task.number, task.is_late);
+        task.first = list->n_ready;
+        if (counts) {
+            end_piece(ticks());
+            note_taker();
+            phase.is_shared = phase.has_tasks = true;
+            begin_piece(true);
+        }
+        task.group = list->run(list, task.number, task.is_late, (int)part);
+        task.end = list->n_ready;
+        list->n_open--;
+        if (counts && phase.n_chunks == MAX_CHUNKS)
+            abort();
+        if (counts)
+            phase.tasks[phase.n_chunks] = task;
+    }
+    if (counts && phase.is_chunk) {
+        end_piece(ticks());
+        begin_piece(false);
+    }
+}
+
+/* The first task names the region. */
+EXPORT void span_run_tasks(TaskList *list, int n_threads)
+{
+    bool is_late = list->n_ready == 0;
+    if (list->n_open > 0)
+        parallel(run_tasks, list, n_threads > 0 ? n_threads : 1, false,
+                 list->name(list, 0, is_late), NULL);
 }
 
 /* ------------------------------------------------------------------ from Python */
@@ -733,10 +908,11 @@ EXPORT int span_write(const char *path)
         const Place *p = &run.places[i];
         module_of(p->caller, &caller);
         const char *module = module_of((void *)p->body, &body);
-        fprintf(out, "place %d %llu %llu %lld %lld %lld %.0f %.0f %.0f %lld %.0f %s\n", i,
+        fprintf(out, "place %d %llu %llu %lld %lld %lld %.0f %.0f %.0f %lld %.0f %lld %.0f %s\n",
+                i,
                 (unsigned long long)body, (unsigned long long)caller, (long long)p->n,
                 (long long)p->n_parts, (long long)p->n_chunks, p->work, p->makespan, p->largest,
-                (long long)p->n_alone, p->alone, module);
+                (long long)p->n_alone, p->alone, (long long)p->n_tasks, p->in_tasks, module);
     }
     for (int i = 0; i < run.n_pairs; i++)
         fprintf(out, "pair %d %d %lld %.0f\n", run.pairs[i].from, run.pairs[i].to,

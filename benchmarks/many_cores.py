@@ -284,7 +284,7 @@ def read(path):
     """The file that `span_write` wrote, in seconds."""
     places, pairs = [], []
     for line in Path(path).read_text().splitlines():
-        kind, *f = line.split(" ", 12)
+        kind, *f = line.split(" ", 14)
         if kind == "place" and int(f[0]) > 0:
             body, caller, n, n_parts, n_chunks = map(int, f[1:6])
             work, makespan, largest = (float(v) * 1e-9 for v in f[6:9])
@@ -292,7 +292,8 @@ def read(path):
                 "id": int(f[0]), "body": body, "caller": caller, "n": n,
                 "n_parts": n_parts, "n_chunks": n_chunks, "work": work,
                 "makespan": makespan, "largest": largest,
-                "n_alone": int(f[9]), "alone": float(f[10]) * 1e-9, "module": f[11],
+                "n_alone": int(f[9]), "alone": float(f[10]) * 1e-9,
+                "n_tasks": int(f[11]), "in_tasks": float(f[12]) * 1e-9, "module": f[13],
             })  # fmt: skip
         elif kind == "pair":
             pairs.append({
@@ -311,7 +312,12 @@ def measure(args):
     if args.library == "skgoss":
         from skgoss._engine import threads
 
-        threads.set_runner(ctypes.cast(span.span_run_loop, ctypes.c_void_p).value)
+        threads.set_runner(
+            *(
+                ctypes.cast(run, ctypes.c_void_p).value
+                for run in (span.span_run_loop, span.span_run_tasks)
+            )
+        )
     recorder = side_by_side.Recorder(span) if args.task in side_by_side.TASKS else None
     if recorder is not None and args.library == "skgoss":
         recorder.attach()
@@ -462,6 +468,12 @@ def show_lost(args, runs, run):
     base = runs[1] if len(runs) > 1 else run
     for loss, name, why in contributors(args, run, base)[: args.top]:
         print(f"{loss * 1e3:9.2f} {loss / total:6.1%}  {name}\n{'':18}{why}")
+    for place in sorted(places, key=lambda p: -p["in_tasks"])[: args.top]:
+        if place["in_tasks"] > 0.005 * total:
+            print(
+                f"    (in regions of tasks: {place['in_tasks'] * 1e3:.2f} ms in "
+                f"{place['n_tasks']} tasks of {place['name']})"
+            )
     for place in sorted(places, key=lambda p: -p["alone"])[: args.top]:
         if place["alone"] > 0.005 * total:
             print(

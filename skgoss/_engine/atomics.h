@@ -53,6 +53,24 @@ static inline int64_t read_count(const int64_t *count)
 #endif
 }
 
+/* The number of what is taken next of n things that several threads take; -1: nothing is left. */
+static inline int64_t take_next(int64_t *next, const int64_t *n)
+{
+    int64_t at = read_count(next);
+    while (at < read_count(n)) {
+#if defined(_MSC_VER)
+        int64_t before = _InterlockedCompareExchange64(next, at + 1, at);
+        if (before == at)
+            return at;
+        at = before;
+#else
+        if (__atomic_compare_exchange_n(next, &at, at + 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+            return at;
+#endif
+    }
+    return -1;
+}
+
 static inline int try_lock(int64_t *lock)
 {
 #if defined(_MSC_VER)

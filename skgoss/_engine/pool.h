@@ -3,7 +3,10 @@
 A loop has as many parts as threads may run it. The thread that opens it takes parts as long as
 there are any that nobody has begun, so it waits only for parts that are being run, and never for a
 thread that the system does not run or could not start. Whoever waits spins for a moment and then
-sleeps. Loops within a part are run by its thread alone. */
+sleeps. Loops within a part are run by its thread alone.
+
+A list of tasks is a loop whose parts take tasks until none is left. A part that finds none ready
+waits, as others will follow those that are being run. */
 #ifndef SKGOSS_POOL_H
 #define SKGOSS_POOL_H
 
@@ -13,6 +16,7 @@ sleeps. Loops within a part are run by its thread alone. */
 
 #include "atomics.h"
 #include "platform.h"
+#include "task_list.h"
 
 #if defined(_WIN32)
 #define EXPORTED __declspec(dllexport)
@@ -59,13 +63,16 @@ typedef struct Region {
 static struct {
     Lock lock;
     Condition opened;
+    Condition added;       /* tasks to a list */
+    int64_t n_awaiting;    /* threads that sleep until then */
     Region *first;         /* of the regions with parts that nobody has begun */
     int64_t n_open;
     int n_workers, n_sleeping;
     bool is_full;
-} pool = {.lock = LOCK_INIT, .opened = CONDITION_INIT};
+} pool = {.lock = LOCK_INIT, .opened = CONDITION_INIT, .added = CONDITION_INIT};
 
 static THREAD_LOCAL bool is_inside;
+static THREAD_LOCAL int64_t idle;    /* time that a part has waited for tasks, busily */
 
 /* What teams bring a thread that opens regions. */
 static THREAD_LOCAL struct {
@@ -129,13 +136,14 @@ static void run_alone(const Loop *loop) { run_blocks(loop, 0, n_blocks_of(loop),
 static int64_t run_part(Region *region, int number)
 {
     int64_t start = region->is_measured ? busy_ns() : 0;
+    idle = 0;
     is_inside = true;
     if (region->loop.in_shares)
         run_share(&region->loop, number, region->n_parts);
     else
         take_blocks(&region->loop, &region->next, number);
     is_inside = false;
-    return region->is_measured ? busy_ns() - start : 0;
+    return region->is_measured ? busy_ns() - start - idle : 0;
 }
 
 /* The next part of a region that is open; the lock is held. */
@@ -190,6 +198,8 @@ static void after_fork(void)
 {
     init_lock(&pool.lock);
     init_condition(&pool.opened);
+    init_condition(&pool.added);
+    pool.n_awaiting = 0;
     pool.first = NULL;
     pool.n_open = pool.n_workers = pool.n_sleeping = 0;
     pool.is_full = false;
@@ -283,9 +293,11 @@ static void run_region(const Loop *loop, int n_parts)
 }
 
 typedef void (*Runner)(const Loop *);
+typedef void (*TaskRunner)(TaskList *, int n_threads);
 
-/* What runs loops instead, for measurements; NULL: the pool does. */
+/* What runs loops and tasks instead, for measurements; NULL: the pool does. */
 static Runner runner;
+static TaskRunner task_runner;
 
 static void run_loop(const Loop *loop)
 {
@@ -297,6 +309,73 @@ static void run_loop(const Loop *loop)
         run_region(loop, n_parts);
     else
         run_alone(loop);
+}
+
+/* ------------------------------------------------------------------ tasks */
+
+static bool may_go_on(const TaskList *list)
+{
+    return read_count(&list->n_begun) < read_count(&list->n_ready)
+        || read_count(&list->n_open) == 0;
+}
+
+/* Wait until a task is ready, or none is left. */
+static void await_tasks(const TaskList *list)
+{
+    int64_t start = wall_ns(), now = start;
+    while (now - start < SPIN_NS && !may_go_on(list)) {
+        for (int i = 0; i < LOOK_AFTER && !may_go_on(list); i++)
+            SPIN_PAUSE();
+        now = wall_ns();
+    }
+    idle += now - start;
+    if (may_go_on(list))
+        return;
+    acquire(&pool.lock);
+    fetch_add(&pool.n_awaiting, 1);
+    while (!may_go_on(list))
+        wait_for(&pool.added, &pool.lock);
+    fetch_add(&pool.n_awaiting, -1);
+    release(&pool.lock);
+}
+
+/* Wake the threads that wait for tasks. */
+static void announce(void)
+{
+    if (fetch_add(&pool.n_awaiting, 0) == 0)
+        return;
+    acquire(&pool.lock);
+    for (int64_t i = 0; i < pool.n_awaiting; i++)
+        wake_one(&pool.added);
+    release(&pool.lock);
+}
+
+static void take_tasks(void *context, ptrdiff_t begin, ptrdiff_t end, int thread)
+{
+    TaskList *list = context;
+    (void)begin;
+    (void)end;
+    while (read_count(&list->n_open) > 0) {
+        int64_t number = take_next(&list->n_begun, &list->n_ready);
+        int64_t late = number < 0 ? take_next(&list->n_late_begun, &list->n_late) : -1;
+        if (number < 0 && late < 0) {
+            await_tasks(list);
+            continue;
+        }
+        int64_t n_ready = read_count(&list->n_ready);
+        list->run(list, number < 0 ? late : number, number < 0, thread);
+        if (fetch_add(&list->n_open, -1) == 1 || read_count(&list->n_ready) > n_ready)
+            announce();
+    }
+}
+
+static void run_task_list(TaskList *list, int n_threads)
+{
+    Loop loop = {take_tasks, list, n_threads, 1, n_threads, true};
+    if (task_runner != NULL)
+        task_runner(list, n_threads);
+    else
+        run_loop(&loop);
 }
 
 /* ------------------------------------------------------------------ limits

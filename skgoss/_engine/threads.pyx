@@ -19,9 +19,12 @@ cdef extern from "pool.h" nogil:
         int n_threads
         bint in_shares
     ctypedef void (*Runner)(const Loop*) noexcept nogil
+    ctypedef void (*TaskRunner)(TaskList*, int) noexcept nogil
     Runner runner
+    TaskRunner task_runner
     void init_pool()
     void run_loop(const Loop* loop)
+    void run_list "run_task_list"(TaskList* tasks, int n_threads)
     int pool_limit "skgoss_pool_limit"() noexcept
     void limit_pool "skgoss_limit_pool"(int n) noexcept
 
@@ -47,6 +50,14 @@ cdef void parallel_shares(
     run_loop(&loop)
 
 
+cdef void run_task_list(TaskList* tasks, int n_threads) noexcept nogil:
+    """Run tasks, and those that they add: a thread that is free takes the next one.
+
+    A thread that finds none ready waits for what those that are being run will add.
+    """
+    run_list(tasks, n_threads)
+
+
 def limit() -> int:
     """How many threads `set_limit` allows this thread; 0: any number."""
     return pool_limit()
@@ -57,10 +68,11 @@ def set_limit(int n) -> None:
     limit_pool(n)
 
 
-def set_runner(uintptr_t address) -> None:
-    """Let a function at an address run all loops: see ``benchmarks/many_cores.c``."""
-    global runner
-    runner = <Runner>address
+def set_runner(uintptr_t of_loops, uintptr_t of_tasks) -> None:
+    """Let functions at these addresses run all loops: see ``benchmarks/many_cores.c``."""
+    global runner, task_runner
+    runner = <Runner>of_loops
+    task_runner = <TaskRunner>of_tasks
 
 
 # ------------------------------------------------------------------ loops that tests watch

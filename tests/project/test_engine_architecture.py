@@ -61,7 +61,7 @@ LAYERS = tuple(
         "elementary.h",
         "runtime signals threads random atomics bits locks",
         "pool.h",
-        "simd.h signals.h bits.h atomics.h platform.h",
+        "simd.h signals.h bits.h atomics.h platform.h task_list.h",
     )
 )
 

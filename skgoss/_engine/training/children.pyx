@@ -21,7 +21,7 @@ from skgoss._engine.training.kernel_collectives cimport (
 from skgoss._engine.training.layout cimport Encoding, Gradients, Histogram, Sums
 from skgoss._engine.training.partition cimport gather
 from skgoss._engine.training.search cimport (
-    search_few, search_siblings, search_task, search_together, single)
+    search_few, search_siblings, search_together, single)
 from skgoss._engine.training.split cimport SplitRules, node_stats
 from skgoss._engine.training.tasks cimport Batch, Siblings
 from skgoss._engine.training.workspace cimport (
@@ -134,7 +134,7 @@ cdef int search_root(
     if not may_split(shared, ws, root):
         free_slot(ws, root)
         return 0
-    status = search_together(shared, batch, 0, search_task)
+    status = search_together(shared, batch)
     if status == 0 and ws.shares_columns:
         status = share_splits(shared, ws, batch.siblings, 1)
     return status
@@ -198,6 +198,7 @@ cdef int list_few(
         return n
     gather(ws, leaf, 1)
     out[n] = single(ws, leaf, False)
+    out[n].first_side = n
     return n + 1
 
 

@@ -29,7 +29,7 @@ from skgoss._engine.training.split cimport (
     SCRATCH_BOUNDED, SCRATCH_ROOM, SCRATCH_SHARES, FeatureBounds, PartialBound, SplitRules,
     split_rules)
 from skgoss._engine.training.tasks cimport (
-    MIN_WORK_PER_THREAD, TASKS_PER_THREAD, Batch, Division, Siblings)
+    MIN_WORK_PER_THREAD, TASKS_PER_THREAD, Batch, Division, Siblings, free_tasks)
 from skgoss._engine.training.tree cimport fill_score, grow_trees
 from skgoss._engine.training.workspace cimport (
     ADVANCED, COLLECTIVE_FAILED, INTERMEDIATE, NO_MEMORY, NOT_FINITE, HIST_BIN_BYTES, UNBOUNDED,
@@ -606,8 +606,7 @@ cdef class TreeGrower:
         for i in range(self.n_threads if self.shared.tile_sums != NULL else 0):
             free(self.shared.tile_sums[i].values)
         for i in range(1 + self.n_workspaces if self.batches != NULL else 0):
-            free(self.batches[i].tasks)
-            free(self.batches[i].lane_ranges)
+            free_tasks(&self.batches[i])
         while self.allocations != NULL:
             allocation = self.allocations
             self.allocations = allocation.previous

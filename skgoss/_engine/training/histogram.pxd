@@ -1,7 +1,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 from skgoss._engine.training.layout cimport Binned, Encoding, Histogram, Sums
-from skgoss._engine.training.tasks cimport Batch, Siblings
+from skgoss._engine.training.tasks cimport Batch, Siblings, TaskBody
 from skgoss._engine.training.workspace cimport Leaf, Shared, Tile, Workspace
 
 cdef extern from "histogram.h" nogil:
@@ -10,6 +10,7 @@ cdef extern from "histogram.h" nogil:
 
 cdef enum:
     FOLD_ROOM = 256         # digits of a shared lane, at the end of the accumulators
+    MIN_SUM_WORK = 12000    # the least updates of a task
 
 
 cdef void subtract_bins(
@@ -38,6 +39,8 @@ cdef bint is_to_sum(const Siblings* siblings) noexcept nogil
 cdef void sum_rows(Shared* shared, Siblings* siblings) noexcept nogil
 
 cdef double updates_of(const Siblings* siblings) noexcept nogil
+
+cdef bint list_sums(Shared* shared, Batch* batch, int index, TaskBody follow) noexcept nogil
 
 cdef int sum_together(Shared* shared, Batch* batch) noexcept nogil
 

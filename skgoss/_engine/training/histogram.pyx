@@ -21,7 +21,8 @@ from skgoss._engine.atomics cimport spin_lock, spin_unlock
 from skgoss._engine.training.layout cimport (
     LANE_CODES, WIDE_WIDTH, Binned, Encoding, Histogram, Piece, Sums, unpack)
 from skgoss._engine.training.tasks cimport (
-    Batch, Siblings, LaneRange, Task, Turn, add_lane_range, add_task, run_tasks, task_work)
+    Batch, Siblings, LaneRange, Task, TaskBody, Turn, add_lane_range, add_task, at, begin_adding,
+    end_adding, let_follow, run_tasks, start_list, task_work)
 from skgoss._engine.training.workspace cimport (
     NO_MEMORY, HIST_BIN_BYTES, FewRows, Leaf, Shared, Tile, TileSums, Workspace, encoding_of,
     histogram_in)
@@ -54,8 +55,6 @@ cdef enum:
     MAX_TILED_ROWS = 8192
     MIN_TILED_LANES = 512
     MIN_TILES = 4
-    # The least updates of a task.
-    MIN_WORK = 12000
     # A task has so many times more updates than histogram bins to move its sums to.
     UPDATES_PER_BIN = 20
     LANES_AT_ONCE = 8         # by which rows are read
@@ -474,7 +473,7 @@ cdef void sum_task(Shared* shared, Batch* batch, Task* task, int thread) noexcep
     Threads that have the same lanes add their sums to the histogram one after the other.
     """
     cdef const Siblings* siblings = &batch.siblings[task.index]
-    cdef LaneRange* lanes = &batch.lane_ranges[task.kind]
+    cdef LaneRange* lanes = <LaneRange*>at(&batch.lane_ranges, task.kind)
     cdef Workspace* ws = siblings.ws
     cdef const Leaf* leaf = siblings.smaller
     cdef const Encoding* encoding = encoding_of(ws, leaf)
@@ -498,7 +497,8 @@ cdef void list_lane_sums(
     cdef int lanes = add_lane_range(batch, first_lane, n_lanes, n_tasks)
     cdef int i
     for i in range(n_tasks if lanes >= 0 else 0):
-        add_task(batch, index, lanes, i * n_rows // n_tasks, (i + 1) * n_rows // n_tasks)
+        add_task(
+            batch, sum_task, index, lanes, i * n_rows // n_tasks, (i + 1) * n_rows // n_tasks)
 
 
 cdef inline int rounded_up(int n, int divisor) noexcept nogil:
@@ -506,7 +506,7 @@ cdef inline int rounded_up(int n, int divisor) noexcept nogil:
     return (n + divisor - 1) // divisor * divisor
 
 
-cdef void list_sums(Batch* batch, int index, double size) noexcept nogil:
+cdef void list_ranges(Batch* batch, int index, double size) noexcept nogil:
     """List the tasks that sum a leaf's rows, of about ``size`` updates each.
 
     The fewer rows a task has, the fewer lanes, so that moving its sums costs little.
@@ -541,31 +541,41 @@ cdef double updates_of(const Siblings* siblings) noexcept nogil:
     return (siblings.smaller.end - siblings.smaller.begin) * siblings.ws.data.row_updates
 
 
-cdef int sum_together(Shared* shared, Batch* batch) noexcept nogil:
-    """Sum the smaller siblings of the batch that have a slot; 0 or NO_MEMORY.
+cdef bint list_sums(Shared* shared, Batch* batch, int index, TaskBody follow) noexcept nogil:
+    """List the tasks that sum the rows of the smaller sibling; False if there are none.
 
     Tiles of few updates are summed as they are searched. Processes add up whole histograms.
     """
-    cdef bint alone = shared.collectives == NULL
+    cdef Siblings* siblings = &batch.siblings[index]
+    cdef int first = batch.tasks.n
+    if not is_to_sum(siblings):
+        return False
+    if shared.collectives == NULL and batch.n_threads == 1:
+        sum_rows(shared, siblings)
+        return False
+    if (shared.collectives == NULL
+            and updates_of(siblings) < batch.sum_size * siblings.ws.n_tiles):
+        return False
+    siblings.is_summed = True
+    list_ranges(batch, index, batch.sum_size)
+    let_follow(batch, first, &siblings.n_open, follow)
+    return True
+
+
+cdef int sum_together(Shared* shared, Batch* batch) noexcept nogil:
+    """Sum the smaller siblings of the batch that have a slot; 0 or NO_MEMORY."""
     cdef double updates = 0
-    cdef double size
     cdef int i
-    batch.n_lane_ranges = 0
+    start_list(shared, batch)
     for i in range(batch.n_siblings):
         if is_to_sum(&batch.siblings[i]):
             updates += updates_of(&batch.siblings[i])
-    size = task_work(batch, updates, MIN_WORK)
+    batch.sum_size = task_work(batch, updates, MIN_SUM_WORK)
+    begin_adding(batch)
     for i in range(batch.n_siblings):
-        if not is_to_sum(&batch.siblings[i]):
-            continue
-        updates = updates_of(&batch.siblings[i])
-        if alone and batch.n_threads == 1:
-            sum_rows(shared, &batch.siblings[i])
-        elif not alone or updates >= size * batch.siblings[i].ws.n_tiles:
-            batch.siblings[i].is_summed = True
-            list_sums(batch, i, size)
-    if batch.status == 0:
-        run_tasks(shared, batch, size * batch.n_tasks, sum_task)
+        list_sums(shared, batch, i, NULL)
+    end_adding(batch)
+    run_tasks(batch, updates)
     return batch.status
 
 

@@ -62,17 +62,22 @@ static ptrdiff_t decide_shorts(const uint64_t *records, ptrdiff_t n, uint64_t id
     return decide_codes(records, n, id_mask, column, 2, goes_left, mask_out);
 }
 
-/* Each record is stored once, to the side that its bit says. */
-static void move_plain(const uint64_t *records, ptrdiff_t n, const uint8_t *mask,
-                       uint64_t *left_out, uint64_t *right_out)
+/* Each record is stored where the next of both sides goes, and the next one over it on the wrong
+   side. When one side is full, all others go to the other: nothing is stored outside of either. */
+static void move_plain(const uint64_t *records, ptrdiff_t n, ptrdiff_t n_left,
+                       const uint8_t *mask, uint64_t *left_out, uint64_t *right_out)
 {
-    ptrdiff_t left = 0;
-    for (ptrdiff_t i = 0; i < n; i++) {
-        int goes_left = mask[i / 8] >> (i % 8) & 1;
-        uint64_t *out = goes_left ? left_out + left : right_out + (i - left);
-        *out = records[i];
-        left += goes_left;
+    ptrdiff_t left = 0, i = 0;
+    for (; left < n_left && i - left < n - n_left; i++) {
+        uint64_t record = records[i];
+        left_out[left] = record;
+        right_out[i - left] = record;
+        left += mask[i / 8] >> (i % 8) & 1;
     }
+    if (left < n_left)
+        memcpy(left_out + left, records + i, (n - i) * sizeof *records);
+    else
+        memcpy(right_out + i - left, records + i, (n - i) * sizeof *records);
 }
 
 /* Both records are stored where the next of each side goes, and the next one over the wrong one. */
@@ -120,7 +125,7 @@ SIMD_FOR_AVX512 static void move_avx512(const uint64_t *records, ptrdiff_t n,
         left_out += n_to_left;
         right_out += 8 - n_to_left;
     }
-    move_plain(records + i, n - i, mask + i / 8, left_out, right_out);
+    move_plain(records + i, n - i, left_whole + 8 - left_out, mask + i / 8, left_out, right_out);
 }
 
 SIMD_FOR_AVX512 static ptrdiff_t keep_avx512(const uint64_t *records, ptrdiff_t n,
@@ -151,8 +156,7 @@ static inline void move_records(const uint64_t *records, ptrdiff_t n, ptrdiff_t 
         return;
     }
 #endif
-    (void)n_left;
-    move_plain(records, n, mask, left_out, right_out);
+    move_plain(records, n, n_left, mask, left_out, right_out);
 }
 
 /* Moves n records in their order: those that go left, or right, to `kept_out`, which may be where

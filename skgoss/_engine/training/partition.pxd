@@ -2,7 +2,7 @@ from libc.stdint cimport uint8_t, uint32_t
 
 from skgoss._engine.binning.store cimport BinColumn
 from skgoss._engine.training.layout cimport Sums
-from skgoss._engine.training.tasks cimport Batch
+from skgoss._engine.training.tasks cimport Batch, TaskBody
 from skgoss._engine.training.workspace cimport Leaf, Round, Shared, Workspace
 
 
@@ -23,6 +23,12 @@ cdef void rows_to_children(
     Leaf* right,
 ) noexcept nogil
 
-cdef void move_together(Shared* shared, Batch* batch) noexcept nogil
+cdef Py_ssize_t chunk_size(const Batch* batch) noexcept nogil
+
+cdef bint list_chunks(
+    Shared* shared, Batch* batch, int index, Py_ssize_t size, TaskBody follow,
+) noexcept nogil
+
+cdef void list_moves(Batch* batch, int index, TaskBody follow) noexcept nogil
 
 cdef void return_rows(Workspace* ws, const Leaf* parent, const Leaf* child) noexcept nogil

@@ -17,7 +17,8 @@ from skgoss._engine.training.layout cimport LANE_CODES, Binned, Encoding, Histog
 from skgoss._engine.training.split cimport (
     SCRATCH_CUTS, SCRATCH_ROOM, Bins, Split, add_sums, bin_sums, categories_l2, category_set,
     feature_bins, held_bins)
-from skgoss._engine.training.tasks cimport Batch, Division, Task, add_task, run_tasks, task_work
+from skgoss._engine.training.tasks cimport (
+    Batch, Division, Task, TaskBody, add_task, at, let_follow, task_work)
 from skgoss._engine.training.workspace cimport (
     MIN_ROWS_FOR_TEAM, ROOT_BUFFER, Leaf, Round, Shared, Workspace, encoding_of, gallop,
     next_buffer)
@@ -505,57 +506,57 @@ cdef void move_task(Shared* shared, Batch* batch, Task* task, int thread) noexce
         out + division.n_left + task.first - task.n_before)
 
 
-cdef void list_chunks(
-    Shared* shared, Batch* batch, int index, Py_ssize_t size,
+cdef Py_ssize_t chunk_size(const Batch* batch) noexcept nogil:
+    """The rows of a task, of the leaves whose rows threads share out."""
+    cdef Py_ssize_t n = 0
+    cdef int i
+    for i in range(batch.n_divisions):
+        if not batch.divisions[i].alone:
+            n += batch.divisions[i].parent.end - batch.divisions[i].parent.begin
+    return <Py_ssize_t>task_work(batch, n, MIN_CHUNK) // 8 * 8 + 8
+
+
+cdef bint list_chunks(
+    Shared* shared, Batch* batch, int index, Py_ssize_t size, TaskBody follow,
 ) noexcept nogil:
-    """List the tasks that decide where the rows of a leaf go, unless few rows move."""
+    """List the tasks that decide where the rows of a leaf go; False if few rows move, and have."""
     cdef Division* division = &batch.divisions[index]
     cdef Workspace* ws = division.ws
     cdef Py_ssize_t first = 0
     cdef Py_ssize_t n
     if move_few_rows(
             shared, ws, &division.parent, division.column, division.left, division.right):
-        return
+        return False
     begin_move(ws, &division.parent, division.left, division.right)
     division.goes_left = by_code(ws, division.column)
     n = division.parent.end - division.parent.begin
+    division.first_chunk = batch.tasks.n
     while first < n:
-        add_task(batch, index, 0, first, min(first + size, n))
+        add_task(batch, decide_task, index, 0, first, min(first + size, n))
         first += size
+    division.end_chunk = batch.tasks.n
+    let_follow(batch, division.first_chunk, &division.n_open, follow)
+    return True
 
 
-cdef void count_left(Batch* batch) noexcept nogil:
-    """Find where the rows of each chunk go, before they move."""
-    cdef Division* division
+cdef void list_moves(Batch* batch, int index, TaskBody follow) noexcept nogil:
+    """List the tasks that move the rows of a leaf, of which is decided where they go."""
+    cdef Division* division = &batch.divisions[index]
+    cdef const Task* decided
     cdef Task* task
+    cdef int first = batch.tasks.n
     cdef int i
-    for i in range(batch.n_divisions):
-        batch.divisions[i].n_left = 0
-    for i in range(batch.n_tasks):
-        task = &batch.tasks[i]
-        division = &batch.divisions[task.index]
+    division.n_left = 0
+    for i in range(division.first_chunk, division.end_chunk):
+        decided = <Task*>at(&batch.tasks, i)
+        task = add_task(batch, move_task, index, 0, decided.first, decided.end)
+        if task == NULL:
+            return
+        task.n_left = decided.n_left
         task.n_before = division.n_left
         division.n_left += task.n_left
-        division.left.end = division.right.begin = division.left.begin + division.n_left
-
-
-cdef void move_together(Shared* shared, Batch* batch) noexcept nogil:
-    """Move the rows of the leaves whose rows threads share out."""
-    cdef Py_ssize_t n = 0
-    cdef Py_ssize_t size
-    cdef int n_tasks, i
-    for i in range(batch.n_divisions):
-        if not batch.divisions[i].alone:
-            n += batch.divisions[i].parent.end - batch.divisions[i].parent.begin
-    size = <Py_ssize_t>task_work(batch, n, MIN_CHUNK) // 8 * 8 + 8
-    for i in range(batch.n_divisions):
-        if not batch.divisions[i].alone:
-            list_chunks(shared, batch, i, size)
-    n_tasks = batch.n_tasks
-    run_tasks(shared, batch, WORK_PER_ROW * n, decide_task)
-    batch.n_tasks = n_tasks
-    count_left(batch)
-    run_tasks(shared, batch, WORK_PER_ROW * n, move_task)
+    division.left.end = division.right.begin = division.left.begin + division.n_left
+    let_follow(batch, first, &division.n_open, follow)
 
 
 cdef void return_rows(Workspace* ws, const Leaf* parent, const Leaf* child) noexcept nogil:

@@ -16,14 +16,13 @@ from skgoss._engine.training.partition cimport gather
 from skgoss._engine.training.sampling_kernels cimport sample_features
 from skgoss._engine.training.split cimport FeatureSet, Split, search_features
 from skgoss._engine.training.tasks cimport (
-    BOTH_SIDES, LARGER_SIDE, SMALLER_SIDE, Batch, Siblings, Task, TaskBody, add_task, run_tasks,
-    task_work)
+    BOTH_SIDES, LARGER_SIDE, SMALLER_SIDE, Batch, Siblings, Task, add_task, begin_adding,
+    end_adding, let_follow, run_tasks, start_list, task_work)
 from skgoss._engine.training.workspace cimport (
     INTERMEDIATE, NO_PRIORITY, FewRows, ForcedSplit, Leaf, Shared, Tile, Workspace, better,
     encoding_of, free_slot)
 
 cdef enum:
-    MIN_VISITS = 500          # the least bins that a task visits
     WORK_PER_VISIT = 3        # in updates, as all work is
 
 # ------------------------------------------------------------------ features
@@ -115,16 +114,18 @@ cdef void search_leaf(
 
 cdef void start_search(Shared* shared, Siblings* siblings) noexcept nogil:
     """Choose the features of both siblings."""
-    cdef int side
+    cdef Workspace* ws = siblings.ws
+    cdef int i, side
     cdef Leaf* leaf
-    for side in range(2):
-        siblings.best[side].gain = 0
-        if siblings.search_larger if side else siblings.search_smaller:
-            leaf = siblings.larger if side else siblings.smaller
-            choose_features(shared, siblings.ws, leaf, siblings.ws.scratch.searched[side])
-            prepare_constraints(shared, siblings.ws, leaf, side)
+    for i in range(2):
+        side = siblings.first_side + i
+        siblings.best[i].gain = 0
+        if siblings.search_larger if i else siblings.search_smaller:
+            leaf = siblings.larger if i else siblings.smaller
+            choose_features(shared, ws, leaf, ws.scratch.searched[side])
+            prepare_constraints(shared, ws, leaf, side)
             if shared.settings.extra_trees:
-                draw_cuts(shared, siblings.ws, leaf, siblings.ws.scratch.cut[side])
+                draw_cuts(shared, ws, leaf, ws.scratch.cut[side])
 
 
 cdef void subtract_features(
@@ -159,7 +160,8 @@ cdef void finish_features(
         subtract_features(siblings, smaller, features, n)
     if siblings.search_smaller and kind != LARGER_SIDE:
         search_leaf(
-            shared, ws, 0, siblings.smaller, smaller, features, n, consecutive, thread, &best[0])
+            shared, ws, siblings.first_side, siblings.smaller, smaller, features, n, consecutive,
+            thread, &best[0])
     if siblings.search_larger and kind != SMALLER_SIDE:
         search_leaf(
             shared, ws, 1, siblings.larger, &ws.slots[siblings.larger.slot], features, n,
@@ -222,6 +224,20 @@ cdef void search_task(Shared* shared, Batch* batch, Task* task, int thread) noex
         finish_tile(shared, siblings, task.first, thread)
 
 
+cdef void end_search(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
+    """Keep the best splits of siblings of which all features have been searched."""
+    cdef Siblings* siblings = &batch.siblings[task.index]
+    cdef Workspace* ws = siblings.ws
+    cdef int thread_before
+    # Two leaves may have one workspace, and end at the same time.
+    begin_adding(batch)
+    thread_before = ws.thread
+    ws.thread = thread
+    keep_splits(shared, siblings)
+    ws.thread = thread_before
+    end_adding(batch)
+
+
 cdef void list_features(Batch* batch, int index, double size) noexcept nogil:
     """List the tasks that search siblings whose rows are summed: bins of about this number.
 
@@ -238,52 +254,48 @@ cdef void list_features(Batch* batch, int index, double size) noexcept nogil:
         if n_visits < size and i < ws.n_searched - 1:
             continue
         if n_leaves == 2 and n_visits > 2 * size:
-            add_task(batch, index, LARGER_SIDE, first, i + 1)
-            add_task(batch, index, SMALLER_SIDE, first, i + 1)
+            add_task(batch, search_task, index, LARGER_SIDE, first, i + 1)
+            add_task(batch, search_task, index, SMALLER_SIDE, first, i + 1)
         else:
-            add_task(batch, index, BOTH_SIDES, first, i + 1)
+            add_task(batch, search_task, index, BOTH_SIDES, first, i + 1)
         first = i + 1
         n_visits = 0
 
 
-cdef double list_searches(Shared* shared, Batch* batch) noexcept nogil:
-    """List the tasks that search the siblings of the batch; returns the work of all."""
-    cdef Siblings* siblings
+cdef double list_searches(Shared* shared, Batch* batch, int index) noexcept nogil:
+    """List the tasks that search two siblings; returns about their updates and visits."""
+    cdef Siblings* siblings = &batch.siblings[index]
+    cdef int first = batch.tasks.n
+    cdef int tile
+    cdef double work = WORK_PER_VISIT * <double>siblings.ws.data.n_visits * (
+        siblings.search_smaller + siblings.search_larger)
+    start_search(shared, siblings)
+    if siblings.is_summed:
+        list_features(batch, index, batch.search_size)
+    else:
+        work += updates_of(siblings)
+        for tile in range(siblings.ws.n_tiles):
+            add_task(batch, search_task, index, BOTH_SIDES, tile, tile + 1)
+    if batch.tasks.n == first:
+        keep_splits(shared, siblings)
+    let_follow(batch, first, &siblings.n_open, end_search)
+    return work
+
+
+cdef int search_together(Shared* shared, Batch* batch) noexcept nogil:
+    """Find the best splits of all siblings of the batch, whose rows are summed; 0 or NO_MEMORY."""
     cdef double n_visits = 0
     cdef double work = 0
-    cdef double size
-    cdef int i, tile
-    for i in range(batch.n_siblings):
-        siblings = &batch.siblings[i]
-        start_search(shared, siblings)
-        n_visits += (siblings.search_smaller + siblings.search_larger) * <double>(
-            siblings.ws.data.n_visits)
-    size = task_work(batch, n_visits, MIN_VISITS)
-    for i in range(batch.n_siblings):
-        siblings = &batch.siblings[i]
-        if siblings.is_summed:
-            list_features(batch, i, size)
-        else:
-            work += updates_of(siblings)
-            for tile in range(siblings.ws.n_tiles):
-                add_task(batch, i, BOTH_SIDES, tile, tile + 1)
-    return work + WORK_PER_VISIT * n_visits
-
-
-cdef int search_together(
-    Shared* shared, Batch* batch, double work, TaskBody body,
-) noexcept nogil:
-    """Find the best splits of all siblings of the batch; 0 or NO_MEMORY.
-
-    Tasks that are listed already, of so much ``work``, are run with the searches: ``body`` does
-    both.
-    """
     cdef int i
-    work += list_searches(shared, batch)
-    if batch.status == 0:
-        run_tasks(shared, batch, work, body)
+    start_list(shared, batch)
     for i in range(batch.n_siblings):
-        keep_splits(shared, &batch.siblings[i])
+        n_visits += 2.0 * batch.siblings[i].ws.data.n_visits
+    batch.search_size = task_work(batch, n_visits, MIN_VISITS)
+    begin_adding(batch)
+    for i in range(batch.n_siblings):
+        work += list_searches(shared, batch, i)
+    end_adding(batch)
+    run_tasks(batch, work)
     return batch.status
 
 
@@ -331,7 +343,7 @@ cdef int search_again(Shared* shared, Batch* batch, Workspace* ws, Leaf* leaf) n
         return 0
     batch.siblings[0] = single(ws, leaf, True)
     batch.n_siblings = 1
-    return search_together(shared, batch, 0, search_task)
+    return search_together(shared, batch)
 
 # ------------------------------------------------------------------ the split that is kept
 
@@ -349,15 +361,15 @@ cdef void force_split(Shared* shared, Siblings* siblings, int side, Leaf* leaf) 
     """Let a leaf have its forced split, before any other leaf, if that has a gain."""
     cdef Workspace* ws = siblings.ws
     cdef const ForcedSplit* wanted = &shared.constraints.forced[leaf.forced]
-    cdef FeatureSet features = feature_set(
-        shared, ws, side, leaf, &wanted.feature, 1, False)
+    cdef int at = siblings.first_side + side
+    cdef FeatureSet features = feature_set(shared, ws, at, leaf, &wanted.feature, 1, False)
     cdef Histogram histogram
     cdef Split split
     if not is_allowed(shared, ws, leaf, wanted.feature):
         return
-    ws.scratch.searched[side][wanted.feature] = True
-    ws.scratch.cut[side][wanted.feature] = wanted.bin
-    features.cut = ws.scratch.cut[side]
+    ws.scratch.searched[at][wanted.feature] = True
+    ws.scratch.cut[at][wanted.feature] = wanted.bin
+    features.cut = ws.scratch.cut[at]
     features.splittable_out = NULL
     features.factor = NULL
     split.gain = 0

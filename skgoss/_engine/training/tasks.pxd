@@ -3,6 +3,7 @@
 from libc.stdint cimport int64_t, uint8_t
 
 from skgoss._engine.binning.store cimport BinColumn
+from skgoss._engine.threads cimport TaskList
 from skgoss._engine.training.layout cimport Encoding
 from skgoss._engine.training.split cimport Split
 from skgoss._engine.training.workspace cimport Leaf, Shared, Workspace
@@ -13,6 +14,9 @@ cdef enum:
     TASKS_PER_THREAD = 4
     # And so many updates or visits of bins at least, or else waking it costs more than it gives.
     MIN_WORK_PER_THREAD = 8000
+    # Stacks of so many pieces, each of which is twice as long as the last one, never move.
+    PIECES = 24
+    FIRST_PIECE = 64
 
 cdef struct Siblings:
     # Two new leaves, or one: the root or a leaf that is searched again. Histogram subtraction
@@ -24,7 +28,9 @@ cdef struct Siblings:
     const Encoding* parent_encoding
     bint search_smaller       # whether its best split is looked for
     bint search_larger
+    int first_side            # of the scratch arrays: the smaller one's; the larger has the next
     bint is_summed            # the smaller one's rows, in its slot; else tile by tile in the search
+    int64_t n_open            # tasks that have not ended, of those at hand
     int64_t lock              # of the best splits
     Split best[2]             # of the smaller and of the larger one, as far as they are searched
 
@@ -44,6 +50,9 @@ cdef struct Division:
     const BinColumn* column
     const uint8_t* goes_left  # by code
     Py_ssize_t n_left         # of its rows, those that go left
+    int first_chunk           # of the batch's tasks: those that decide where its rows go
+    int end_chunk
+    int64_t n_open            # tasks that have not ended, of those at hand
 
 cdef struct Turn:
     # Threads add their sums to a histogram one after the other.
@@ -58,13 +67,18 @@ cdef struct LaneRange:
     Turn turn
 
 cdef enum TaskKind:
-    # Of a task of the last list of a batch.
+    # Of a task that searches siblings.
     BOTH_SIDES                # search features of two siblings
     SMALLER_SIDE              # of the smaller one alone
     LARGER_SIDE
-    WHOLE_DIVISION            # divide a leaf
+
+ctypedef void (*TaskBody)(Shared*, Batch*, Task*, int) noexcept nogil
 
 cdef struct Task:
+    TaskBody body
+    # What the last one of its group does, after which the next tasks of that begin; or NULL.
+    TaskBody follow
+    int64_t* n_open           # tasks of the group that have not ended
     int index                 # which of the divisions or siblings of the batch
     int kind                  # the `TaskKind`, or which of the batch's `LaneRange`s
     Py_ssize_t first          # rows, or features
@@ -72,8 +86,16 @@ cdef struct Task:
     Py_ssize_t n_left         # of the rows, those that go left
     Py_ssize_t n_before       # and rows before them that do
 
+cdef struct Stack:
+    # Values of one size that stay where they are while others are added.
+    void* pieces[PIECES]
+    int n
+    size_t size
+
 cdef struct Batch:
     # What a team of threads does together.
+    TaskList list             # tasks that are ready, and those that have begun
+    Shared* shared
     int first_thread
     int n_threads
     Workspace* helpers        # one for each division
@@ -81,27 +103,37 @@ cdef struct Batch:
     int n_divisions
     int max_divisions
     double work               # of all divisions, in updates and visits of bins
-    Siblings* siblings
+    Siblings* siblings        # two of each division
     int n_siblings
-    LaneRange* lane_ranges
-    int n_lane_ranges
-    int lane_range_room
-    Task* tasks
-    int n_tasks
-    int task_room
+    Stack lane_ranges
+    Stack tasks
+    Stack late                # tasks that begin only where no other is ready
+    int64_t lock              # of these stacks
+    double sum_size           # updates of a task that sums rows
+    double search_size        # visits of bins of one that searches features
     int status                # 0 or NO_MEMORY
 
-ctypedef void (*TaskBody)(Shared*, Batch*, Task*, int) noexcept nogil
 
+cdef void* at(const Stack* stack, int index) noexcept nogil
 
-cdef void add_task(
-    Batch* batch, int index, int kind, Py_ssize_t first, Py_ssize_t end,
+cdef void start_list(Shared* shared, Batch* batch) noexcept nogil
+
+cdef void begin_adding(Batch* batch) noexcept nogil
+
+cdef void end_adding(Batch* batch) noexcept nogil
+
+cdef Task* add_task(
+    Batch* batch, TaskBody body, int index, int kind, Py_ssize_t first, Py_ssize_t end,
 ) noexcept nogil
+
+cdef Task* add_late(Batch* batch, TaskBody body, int index) noexcept nogil
+
+cdef void let_follow(Batch* batch, int first, int64_t* n_open, TaskBody follow) noexcept nogil
 
 cdef int add_lane_range(Batch* batch, int first_lane, int n_lanes, int n_tasks) noexcept nogil
 
 cdef double task_work(const Batch* batch, double work, double least) noexcept nogil
 
-cdef void run_tasks(
-    Shared* shared, Batch* batch, double work, TaskBody body,
-) noexcept nogil
+cdef void run_tasks(Batch* batch, double work) noexcept nogil
+
+cdef void free_tasks(Batch* batch) noexcept

@@ -23,18 +23,20 @@ from skgoss._engine.training.constraint_kernels cimport (
     bound_children, bound_leaves, next_stale, order_children)
 from skgoss._engine.training.encoding cimport GradientStats, read_round, set_fine_scales
 from skgoss._engine.training.feature_subset cimport subset_rows
-from skgoss._engine.training.histogram cimport sum_together
+from skgoss._engine.training.histogram cimport MIN_SUM_WORK, list_sums, sum_together
 from skgoss._engine.training.kernel_collectives cimport share_splits
 from skgoss._engine.training.layout cimport Binned, Gradients, Sums
 from skgoss._engine.training.leaf_values cimport fill_leaves, fill_nodes
 from skgoss._engine.training.partition cimport (
-    choose_left, index_root, move_together, recall_left, return_rows, rows_to_children, write_set)
+    choose_left, chunk_size, index_root, list_chunks, list_moves, recall_left, return_rows,
+    rows_to_children, write_set)
 from skgoss._engine.training.sampling_kernels cimport sample_features
 from skgoss._engine.training.search cimport (
-    choose_summed, search_again, search_task, search_together)
+    MIN_VISITS, choose_summed, list_searches, search_again, search_together)
 from skgoss._engine.training.split cimport SplitRules, node_stats
 from skgoss._engine.training.tasks cimport (
-    MIN_WORK_PER_THREAD, WHOLE_DIVISION, Batch, Division, Task, add_task, run_tasks)
+    MIN_WORK_PER_THREAD, Batch, Division, Task, TaskBody, add_late, add_task, at, begin_adding,
+    end_adding, run_tasks, start_list, task_work)
 from skgoss._engine.training.workspace cimport (
     INTERMEDIATE, INTERRUPTED, NO_MEMORY, NO_PRIORITY, ROOT_BUFFER, Leaf, Node, Pool, Round,
     Scratch, Shared, Workspace, free_slot, heap_pop, heap_push, heap_remove)
@@ -317,37 +319,28 @@ cdef int divide_alone(Shared* shared, Division* division) noexcept nogil:
         shared, division.ws, &division.parent, division.left, division.right)
 
 
-cdef void batch_task(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
-    """Divide a leaf that needs no other threads, or search some features of siblings."""
-    cdef Division* division
-    if task.kind != WHOLE_DIVISION:
-        search_task(shared, batch, task, thread)
-        return
-    division = &batch.divisions[task.index]
+cdef void whole_task(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
+    """Divide a leaf that needs no other threads."""
+    cdef Division* division = &batch.divisions[task.index]
     if division.ahead:
         division.ws.thread = thread
         division.ws.n_threads = 1
     division.status = divide_alone(shared, division)
 
 
-cdef double list_alone(Batch* batch) noexcept nogil:
-    """List the leaves that are divided by one thread, the largest first; returns their work."""
-    cdef double work = 0
-    cdef Task task
-    cdef int i, at
+cdef void list_alone(Batch* batch) noexcept nogil:
+    """List the leaves that are divided by one thread, the largest first."""
+    cdef Task* before
+    cdef Task* last
+    cdef int i, k
     for i in range(batch.n_divisions):
-        if not batch.divisions[i].alone:
+        if not batch.divisions[i].alone or add_late(batch, whole_task, i) == NULL:
             continue
-        work += batch.divisions[i].work
-        add_task(batch, i, WHOLE_DIVISION, 0, 0)
-        at = batch.n_tasks - 1
-        while at > 0 and (batch.divisions[batch.tasks[at].index].work
-                          > batch.divisions[batch.tasks[at - 1].index].work):
-            task = batch.tasks[at]
-            batch.tasks[at] = batch.tasks[at - 1]
-            batch.tasks[at - 1] = task
-            at -= 1
-    return work
+        for k in range(batch.late.n - 1, 0, -1):
+            before, last = <Task*>at(&batch.late, k - 1), <Task*>at(&batch.late, k)
+            if (batch.divisions[before.index].work >= batch.divisions[last.index].work):
+                break
+            before.index, last.index = last.index, before.index
 
 
 cdef double list_begun(Shared* shared, Batch* batch) noexcept nogil:
@@ -360,7 +353,7 @@ cdef double list_begun(Shared* shared, Batch* batch) noexcept nogil:
         feature = batch.divisions[i].parent.best.feature
         work += shared.data.n_bins[feature] * (
             WORK_PER_CATEGORY if shared.data.categorical[feature] else 1)
-        add_task(batch, i, 0, 0, 0)
+        add_task(batch, begin_task, i, 0, 0, 0)
     return work
 
 
@@ -401,30 +394,126 @@ cdef void choose_alone(Shared* shared, Batch* batch) noexcept nogil:
                 work -= division.work
 
 
+cdef int begin_divisions(Shared* shared, Batch* batch) noexcept nogil:
+    """The children of the leaves whose work threads share out, but for their rows and splits."""
+    cdef int status = 0
+    cdef double work
+    cdef int i
+    start_list(shared, batch)
+    begin_adding(batch)
+    work = list_begun(shared, batch)
+    end_adding(batch)
+    run_tasks(batch, work)
+    for i in range(batch.n_divisions):
+        status = min(status, batch.divisions[i].status)
+    return min(status, batch.status)
+
+
+cdef void choose_sizes(Batch* batch) noexcept nogil:
+    """How much each task has of what threads share out."""
+    cdef const Division* division
+    cdef double updates = 0
+    cdef double n_visits = 0
+    cdef int i
+    for i in range(batch.n_divisions):
+        division = &batch.divisions[i]
+        if not division.alone:
+            updates += division.ws.data.row_updates * min(
+                division.left.stats.sums.count, division.right.stats.sums.count)
+            n_visits += 2.0 * division.ws.data.n_visits
+    batch.sum_size = task_work(batch, updates, MIN_SUM_WORK)
+    batch.search_size = task_work(batch, n_visits, MIN_VISITS)
+
+
+cdef void after_sum(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
+    """Search siblings whose rows are summed."""
+    begin_adding(batch)
+    list_searches(shared, batch, task.index)
+    end_adding(batch)
+
+
+cdef void list_moved(Shared* shared, Batch* batch, int index, int thread) noexcept nogil:
+    """List what sums and searches the children of a leaf, whose rows have moved."""
+    cdef Division* division = &batch.divisions[index]
+    cdef Workspace* ws = division.ws
+    cdef int thread_before = ws.thread
+    cdef int n_threads_before = ws.n_threads
+    cdef int i, n
+    ws.thread, ws.n_threads = thread, 1
+    n = list_children(
+        shared, ws, &division.parent, division.left, division.right, batch.siblings + 2 * index)
+    ws.thread, ws.n_threads = thread_before, n_threads_before
+    division.status = min(n, 0)
+    begin_adding(batch)
+    for i in range(2 * index, 2 * index + n):
+        if not list_sums(shared, batch, i, after_sum):
+            list_searches(shared, batch, i)
+    end_adding(batch)
+
+
+cdef void after_move(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
+    if shared.collectives == NULL:
+        list_moved(shared, batch, task.index, thread)
+
+
+cdef void after_decide(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
+    """Move rows of which is decided where they go."""
+    begin_adding(batch)
+    list_moves(batch, task.index, after_move)
+    end_adding(batch)
+
+
+cdef void list_divisions(Shared* shared, Batch* batch) noexcept nogil:
+    """List how the division of all leaves goes on."""
+    cdef Py_ssize_t size = chunk_size(batch)
+    cdef int first = batch.first_thread
+    cdef bint moves
+    cdef int i
+    start_list(shared, batch)
+    choose_sizes(batch)
+    for i in range(batch.n_divisions):
+        if batch.divisions[i].alone:
+            continue
+        begin_adding(batch)
+        moves = list_chunks(shared, batch, i, size, after_decide)
+        end_adding(batch)
+        if not moves and shared.collectives == NULL:
+            list_moved(shared, batch, i, first)
+    begin_adding(batch)
+    list_alone(batch)
+    end_adding(batch)
+
+
+cdef int search_among_processes(Shared* shared, Batch* batch) noexcept nogil:
+    """Sum the rows of the batch's siblings and search them, with other processes."""
+    cdef Workspace* ws = batch.divisions[0].tree
+    cdef int status = list_shared(shared, batch)
+    if status == 0:
+        status = sum_together(shared, batch)
+    if status == 0:
+        status = share_batch(shared, ws, batch)
+    if status == 0:
+        status = search_together(shared, batch)
+    if status == 0 and ws.shares_columns:
+        status = share_splits(shared, ws, batch.siblings, batch.n_siblings)
+    return status
+
+
 cdef int divide_batch(Shared* shared, Batch* batch) noexcept nogil:
     """Divide the leaves of the batch, and search their children."""
-    cdef Workspace* ws = batch.divisions[0].tree
-    cdef int status = 0
+    cdef int status
     cdef int i
     choose_alone(shared, batch)
-    run_tasks(shared, batch, list_begun(shared, batch), begin_task)
+    status = begin_divisions(shared, batch)
+    if status < 0:
+        return status
+    list_divisions(shared, batch)
+    run_tasks(batch, batch.work)
     for i in range(batch.n_divisions):
         status = min(status, batch.divisions[i].status)
     status = min(status, batch.status)
-    if status == 0:
-        move_together(shared, batch)
-        status = list_shared(shared, batch)
-    if status == 0:
-        status = sum_together(shared, batch)
     if status == 0 and shared.collectives != NULL:
-        status = share_batch(shared, ws, batch)
-    if status < 0:
-        return status
-    status = search_together(shared, batch, list_alone(batch), batch_task)
-    for i in range(batch.n_divisions):
-        status = min(status, batch.divisions[i].status)
-    if status == 0 and ws.shares_columns:
-        status = share_splits(shared, ws, batch.siblings, batch.n_siblings)
+        status = search_among_processes(shared, batch)
     return status
 
 

@@ -69,7 +69,8 @@ class LinearLeaves(NamedTuple):
     @classmethod
     def joined(cls, several: Sequence[LinearLeaves]) -> LinearLeaves:
         """The leaves of several ensembles, one after the other."""
-        sizes = np.concatenate([np.diff(leaves.start) for leaves in several])
+        starts = [leaves.start for leaves in several]
+        sizes = np.concatenate([start[1:] - start[:-1] for start in starts])
         return cls(
             np.concatenate([leaves.constant for leaves in several]),
             np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),

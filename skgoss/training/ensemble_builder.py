@@ -89,16 +89,13 @@ def _linear(
     factors: Floats | None,
 ) -> LinearLeaves:
     """The linear models of all leaves."""
-    to_leaves = np.split(
-        np.repeat(starts.ravel(), n_leaves),
-        np.cumsum([len(leaves.constant) for leaves in linear[:-1]]),
-    )
-    return LinearLeaves.joined(
-        [
-            leaves.scaled(1.0 if factors is None else factors[i], to_leaves[i])
-            for i, leaves in enumerate(linear)
+    if factors is not None:
+        linear = [
+            leaves.scaled(factor, 0.0)
+            for leaves, factor in zip(linear, factors, strict=True)
         ]
-    )
+    to_leaves = np.repeat(starts.ravel(), n_leaves)
+    return LinearLeaves.joined(linear).scaled(1.0, to_leaves)
 
 
 def _values(

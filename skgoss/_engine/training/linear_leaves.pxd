@@ -28,6 +28,7 @@ cdef class LineFit:
     cdef Pile mean
     cdef Py_ssize_t n_rows
     cdef const uint32_t[::1] numbers  # of the rows in the store; None: all of the store's
+    cdef const uint32_t[::1] rows  # that trees are grown on; None: all
     cdef Py_ssize_t n_sampled
     # The rows that are in no leaf, and their numbers in the store.
     cdef Py_ssize_t n_others

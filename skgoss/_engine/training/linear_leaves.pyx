@@ -4,6 +4,7 @@
 Threads share out the leaves of all trees that have grown side by side.
 """
 
+from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, qsort
 from libc.string cimport memcpy, memset
@@ -99,10 +100,11 @@ cdef inline bint insert(int32_t value, int32_t* values_inout, int64_t n) noexcep
 
 cdef copied(const Pile* pile, dtype):
     """The items of a pile as an array."""
+    cdef Py_buffer view
     array = np.empty(pile.n, dtype=dtype)
-    cdef char[::1] out = array.view(np.byte)
-    if out.shape[0]:
-        memcpy(&out[0], pile.items, out.shape[0])
+    PyObject_GetBuffer(array, &view, PyBUF_WRITABLE)
+    memcpy(view.buf, pile.items, view.len)
+    PyBuffer_Release(&view)
     return array
 
 
@@ -146,6 +148,7 @@ cdef class LineFit:
         self.start.n = self.constant.n = self.lower.n = self.upper.n = 0
         self.feature.n = self.coefficient.n = self.mean.n = 0
         (<int64_t*>more(&self.start, 1, sizeof(int64_t)))[0] = 0
+        self.rows = rows
         self.n_sampled = self.n_rows if rows is None else rows.shape[0]
         self.are_unsampled = False
 
@@ -263,8 +266,8 @@ cdef class LineFit:
         if n_in_leaves == self.n_rows or ws.n_leaves == 1:
             return
         if not (self.are_unsampled and n_in_leaves == self.n_sampled):
-            self._find_others(ws)
             self.are_unsampled = n_in_leaves == self.n_sampled
+            self._find_others(ws)
         first_leaf = forest.leaf_start[forest.n_trees - 1] - self.leaves_before
         lines = Lines(
             <int64_t*>self.start.items + first_leaf, <int32_t*>self.feature.items,
@@ -288,10 +291,14 @@ cdef class LineFit:
         others = <uint32_t*>more(&self.others, self.n_rows, sizeof(uint32_t))
         numbers = <uint32_t*>more(&self.numbers_of_others, self.n_rows, sizeof(uint32_t))
         memset(is_other, True, self.n_rows)
-        for k in range(ws.n_leaves):
-            records = ws.records[ws.leaves[k].buffer]
-            for i in range(ws.leaves[k].begin, ws.leaves[k].end):
-                is_other[position_of(ws, records[i])] = False
+        if self.are_unsampled:
+            for i in range(self.n_sampled):
+                is_other[self.rows[i]] = False
+        else:
+            for k in range(ws.n_leaves):
+                records = ws.records[ws.leaves[k].buffer]
+                for i in range(ws.leaves[k].begin, ws.leaves[k].end):
+                    is_other[position_of(ws, records[i])] = False
         for i in range(self.n_rows):
             others[n] = <uint32_t>i
             n += is_other[i]

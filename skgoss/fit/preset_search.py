@@ -72,8 +72,10 @@ def _best_options(fit: Fit, search: presets.Search) -> dict[str, Any]:
     most = rows.collectives.broadcast(
         lambda: fit.limit.left / (best.time_of_round * ratio)
     )
+    spent, usual = _time(search, [c for c in found if c.rounds], n_rows)
+    spare = best.rounds_of_fits(_MOST_FITS - spent, usual)
     return best.params | search.last_fit(
-        best.mean_rounds, best.n_leaves, n_rows, ratio, most
+        best.mean_rounds, best.n_leaves, n_rows, ratio, most, spare
     )
 
 
@@ -122,10 +124,12 @@ def _searched(
     limit = fit.limit.of_share(0.9 if is_mean else 0.5)
     found: list[_Candidate] = []
     best, n_without, n_rounds = np.inf, 0, 0.0
+    params: dict[str, Any] = {}
+    seed = fit.settings.random_state
     for number in range(search.n_batches):
         batch = [
             _Candidate(options, by_loss.with_options(search.options | options), folds)
-            for options in search.batch(number, n_rounds, fit.settings.random_state)
+            for options in search.batch(number, params, n_rounds, seed)
         ]
         if not batch:
             continue
@@ -147,7 +151,7 @@ def _searched(
         leader = min(found, key=lambda candidate: candidate.loss)
         is_drawn = number > 1
         n_without = n_without + 1 if is_drawn and leader.loss >= best else 0
-        best, n_rounds = leader.loss, leader.usual_rounds
+        best, n_rounds, params = leader.loss, leader.usual_rounds, leader.params
         if fit.settings.verbosity >= 1:
             left = f", {limit.left:.0f} s left" if limit.seconds else ""
             callbacks.say(f"{len(found)} candidates, lowest loss {best:g}{left}")
@@ -218,9 +222,9 @@ def _end_late(
     """
     n_rows, running = len(fit.splits.rows), [c for c in batch if c.rounds]
     begun = [*(c for c in found if c.rounds), *running]
-    of_user = [c.n_leaves_of_round for c in begun if c.params == search.own]
-    usual = of_user[0] if of_user else None
-    spent = sum(c.n_fits(n_rows, usual) for c in (running if is_drawn else begun))
+    spent, usual = _time(search, begun, n_rows)
+    if is_drawn:
+        spent = sum(c.n_fits(n_rows, usual) for c in running)
     for candidate in running:
         if fit.pairs is None:
             last = candidate.n_fits_of_last(search, n_rows, usual)
@@ -229,6 +233,18 @@ def _end_late(
             is_over = spent > _MOST_FITS_OF_FOLD * len(fit.pairs)
         if is_over:
             candidate.most_rounds = candidate.rounds[-1]
+
+
+def _time(
+    search: presets.Search, begun: Sequence[_Candidate], n_rows: int
+) -> tuple[float, float | None]:
+    """The time of candidates so far, in fits, and the leaves of a round of these.
+
+    None: the user's options have not begun.
+    """
+    of_user = [c.n_leaves_of_round for c in begun if c.params == search.own]
+    usual = of_user[0] if of_user else None
+    return sum(c.n_fits(n_rows, usual) for c in begun), usual
 
 
 def _by_loss(fit: Fit) -> Fit:
@@ -301,6 +317,10 @@ class _Candidate(Racer):
         n_rounds: int = found["n_estimators"]
         small = min(1.0, search.rate / presets.RATE_OF_LAST_FIT)
         return self._fits_of_round(usual) * n_rounds * small
+
+    def rounds_of_fits(self, n_fits: float, usual: float | None) -> float:
+        """So many rounds of all rows take the time of some fits."""
+        return n_fits / self._fits_of_round(usual)
 
     def _fits_of_round(self, usual: float | None) -> float:
         of_leaves = 1.0 if usual is None else self.n_leaves_of_round / usual

@@ -69,18 +69,23 @@ class Search(NamedTuple):
     # whether their logarithm is drawn.
     space: tuple[tuple[str, float, float, bool], ...] = ()
     late: Kinds = ()  # candidates that are compared only if there is little noise
+    shared: frozenset[str] = frozenset()  # options that these take from the best one
     n_batches: int = 2
     patience: int = 1  # ends after so many batches without a better candidate
 
-    def batch(self, number: int, n_rounds: float, seed: int) -> Kinds:
+    def batch(
+        self, number: int, best: Mapping[str, Any], n_rounds: float, seed: int
+    ) -> Kinds:
         """Candidates that are compared at the same time.
 
-        The best one of those before wants ``n_rounds`` of the usual learning rate.
+        The ``best`` one of those before wants ``n_rounds`` of the usual learning rate.
         """
         if number == 0:
             return self.candidates
         if number == 1:
-            return self.late if n_rounds >= _MANY_ROUNDS else ()
+            kinds = self.late if n_rounds >= _MANY_ROUNDS else ()
+            shared = {name: best[name] for name in self.shared & best.keys()}
+            return tuple(kind | shared for kind in kinds)
         random = np.random.default_rng([seed, number - 1])
         return tuple(self._drawn(random) for _ in range(_BATCH))
 
@@ -102,15 +107,24 @@ class Search(NamedTuple):
         return n_rows if n_rows < _MANY_ROWS else _ROWS_OF_SAMPLE
 
     def last_fit(
-        self, n_rounds: float, n_leaves: int, n_rows: int, ratio: float, most: float
+        self,
+        n_rounds: float,
+        n_leaves: int,
+        n_rows: int,
+        ratio: float,
+        most: float,
+        spare: float = 0.0,
     ) -> dict[str, Any]:
         """The options of the last fit besides those of the candidate.
 
         The folds have found ``n_rounds``. There are ``n_rows``, ``ratio`` times those
-        of a fit on folds, and time for ``most`` rounds: steps are larger for fewer.
+        of a fit on folds, and time for ``most`` rounds: steps are larger for fewer, and
+        smaller if a preset may have as many as ``spare`` rounds.
         """
         rate, steps = self.rate, n_rounds * self.options["learning_rate"]
         steps *= power(ratio, _POWER_OF_ROWS)
+        if self.is_rate_open and steps < rate * spare:
+            rate = max(_SMALLEST_RATE, steps / spare)
         if n_rows >= _MANY_ROWS:
             most = min(most, _MOST_LEAVES / n_leaves)
         if self.is_rate_open and steps > rate * most:
@@ -146,12 +160,18 @@ _ACCURATE_ON_FOLDS = _ACCURATE | {
 }
 # Another kind of trees. Random thresholds regularize, so little else has to.
 _RANDOM_THRESHOLDS = {"extra_trees": True, "min_child_samples": 1, "reg_lambda": 0.1}
-# Linear leaves, for tables with little noise: of the trees above, and of those of the
-# user with random thresholds. Lines through few rows leave their range steeply.
+# Linear leaves, for tables with little noise: with random thresholds, besides which
+# trees that are small need no sampling, and with the samples above. Lines through few
+# rows leave their range steeply.
 _ROWS_OF_LINES = {"min_child_samples": 20}
 _LINEAR = frozenset({"linear_tree"})
 _LINES = {"linear_tree": True, **_ROWS_OF_LINES}
-_LINES_OF_THE_USER = {"linear_tree": True, "extra_trees": True}
+_RANDOM_LINES = {
+    "linear_tree": True,
+    "extra_trees": True,
+    "num_leaves": 15,
+    "reg_lambda": 1.0,
+}
 
 
 # Few events, which are noisy, want small trees. Folds of so few rows cannot tell kinds
@@ -166,7 +186,9 @@ _MANY = 255
 _FEW = 20
 
 
-# Steps are not larger, even if there is no time for all rounds.
+# The last fit has a learning rate between these: smaller ones gain next to nothing, and
+# larger ones lose much, even if there is no time for all rounds.
+_SMALLEST_RATE = 0.03
 _LARGEST_RATE = 0.3
 
 # What 'best' compares after its first candidates: TabArena's space for LightGBM,
@@ -261,7 +283,7 @@ def _candidates(
         _RANDOM_THRESHOLDS,
         of_categories if most_categories > _FEW else {},
         usual,
-        usual | _LINES_OF_THE_USER,
+        usual | _RANDOM_LINES,
         *(_MORE_KINDS if own.preset == "best" else ()),
     ]
     return _possible(found, chosen)
@@ -320,6 +342,7 @@ def search(
         _LEVELS[n_rows >= _FEW_ROWS],
         _own(own, chosen),
         late=_possible([_LINES], chosen),
+        shared=_OF_CATEGORIES if most_categories > _FEW else frozenset(),
     )
     if settings.preset != "best":
         return found

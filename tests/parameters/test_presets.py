@@ -291,7 +291,7 @@ def won(candidates):
 
     Of each, the losses by fold and round.
     """
-    leaves = 15, 15, 31, 31, 15
+    leaves = 15, 15, 31, 15, 15
     racers = [Racer({}, "", 500, 0.15, n, STEP_OF_PRESETS) for n in leaves]
     racers[1].is_robust = True
     grow(racers[:4], candidates[:4], [])
@@ -309,7 +309,7 @@ def best_rounds(racer, candidate):
 
 
 USUAL = {name: getattr(LGBMRegressor(), name) for name in presets._ACCURATE}
-LINEAR = USUAL | presets._LINES_OF_THE_USER, presets._LINES
+LINEAR = USUAL | presets._RANDOM_LINES, presets._LINES
 KINDS = {}, OTHER, USUAL, *LINEAR
 
 
@@ -319,10 +319,10 @@ def test_a_candidate_wins_by_its_loss(data, monkeypatch):
     X, y = steps() if data == "steps" else numbers(300)
     candidates = KINDS
     best, rounds = won([losses_by_round(X, y, **options) for options in candidates])
-    assert best == (2 if data == "steps" else 3)
+    assert best == 3
     model = LGBMRegressor(**ACCURATE).fit(X, y)
-    expected = candidates[best] | {"learning_rate": 0.05}
-    expected["n_estimators"] = round(1.5**0.35 * 3 * np.exp(np.log(rounds).mean()))
+    expected = candidates[best] | {"learning_rate": 0.03}
+    expected["n_estimators"] = round(1.5**0.35 * 5 * np.exp(np.log(rounds).mean()))
     expected["early_stopping_round"] = None
     assert model.preset_params_ == presets._ACCURATE | expected
 
@@ -868,7 +868,7 @@ def test_draws_lie_in_their_space(most_categories):
     of_categories = {"cat_l2", "cat_smooth", "max_cat_to_onehot", "min_data_per_group"}
     assert "reg_alpha" not in bounds
     assert (of_categories <= bounds.keys()) == (most_categories > 0)
-    drawn = [d for k in range(2, 61) for d in found.batch(k, 0, seed=3)]
+    drawn = [d for k in range(2, 61) for d in found.batch(k, {}, 0, seed=3)]
     for name, (low, high) in bounds.items():
         values = np.array([options[name] for options in drawn])
         if name == "extra_trees":
@@ -882,11 +882,11 @@ def test_draws_lie_in_their_space(most_categories):
             assert middle == pytest.approx(np.sqrt(low * high), rel=0.5)
         else:
             assert middle == pytest.approx((low + high) / 2, rel=0.05)
-    assert found.batch(0, 0, seed=3) == found.candidates
-    assert found.batch(4, 0, seed=3) == found.batch(4, 99, seed=3)
-    assert found.batch(4, 0, seed=3) not in (
-        found.batch(5, 0, seed=3),
-        found.batch(4, 0, seed=2),
+    assert found.batch(0, {}, 0, seed=3) == found.candidates
+    assert found.batch(4, {}, 0, seed=3) == found.batch(4, {"num_leaves": 7}, 99, seed=3)
+    assert found.batch(4, {}, 0, seed=3) not in (
+        found.batch(5, {}, 0, seed=3),
+        found.batch(4, {}, 0, seed=2),
     )
 
 
@@ -902,6 +902,15 @@ def test_lines_of_small_trees_are_compared_where_many_rounds_pay(noise):
     leader = int(np.argmin(results["mean_test_loss"][:4]))
     pays = results["n_rounds"][leader] * 0.15 >= 0.1 * 60
     assert (last == presets._LINES) == pays == (noise == 0)
+
+
+@pytest.mark.parametrize("most_categories", [20, 21])
+def test_late_candidates_share_the_options_of_categories_of_the_best(most_categories):
+    found = found_by(500, most_categories)
+    best = {"cat_l2": 5.0, "num_leaves": 7}
+    shared = {"cat_l2": 5.0} if most_categories > 20 else {}
+    assert found.batch(1, best, 60, seed=3) == (presets._LINES | shared,)
+    assert found.batch(1, best, 59, seed=3) == ()
 
 
 @pytest.mark.parametrize(
@@ -943,6 +952,16 @@ def test_large_tables_have_larger_steps_and_a_sample():
         pytest.approx(0.23, abs=0.01),
         50,
     )
-    assert found._replace(is_rate_open=False).last_fit(100, 31, 1_000, 1.5, 50) == small
+    fixed = found._replace(is_rate_open=False)
+    assert fixed.last_fit(100, 31, 1_000, 1.5, 50, 999) == small
+    # Steps are smaller where there is time, unless a limit of seconds says otherwise.
+    for spare, most, expected in (
+        *((229, inf, (0.05, 230)), (288, inf, (0.04, 288)), (999, inf, (0.03, 384))),
+        (999, 115, (0.1, 115)),
+    ):
+        found_by_time = found.last_fit(100, 31, 1_000, 1.5, most, spare)
+        rate = found_by_time.get("learning_rate", 0.05)
+        n_rounds = found_by_time["n_estimators"]
+        assert (rate, n_rounds) == pytest.approx(expected, rel=0.01)
     assert found.n_rows_of(99_999) == 99_999
     assert found.n_rows_of(100_000) == 30_000

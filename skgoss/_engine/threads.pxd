@@ -27,3 +27,8 @@ cdef void parallel_shares(
 ) noexcept nogil
 
 cdef void run_task_list(TaskList* tasks, int n_threads) noexcept nogil
+
+cdef void run_shares(
+    LoopBody body, void* context, Py_ssize_t n, Py_ssize_t block, int n_threads,
+    Py_ssize_t n_values,
+) noexcept

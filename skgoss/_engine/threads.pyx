@@ -58,6 +58,26 @@ cdef void run_task_list(TaskList* tasks, int n_threads) noexcept nogil:
     run_list(tasks, n_threads)
 
 
+cdef enum:
+    # Numbers that are computed in a few microseconds.
+    FEW_VALUES = 1000
+
+
+cdef void run_shares(
+    LoopBody body, void* context, Py_ssize_t n, Py_ssize_t block, int n_threads,
+    Py_ssize_t n_values,
+) noexcept:
+    """`parallel_shares` of a loop that computes so many values, for who holds the GIL.
+
+    It is released unless these are few: to get it back may take longer than they do.
+    """
+    if n_values <= FEW_VALUES:
+        parallel_shares(body, context, n, block, 1)
+        return
+    with nogil:
+        parallel_shares(body, context, n, block, n_threads)
+
+
 def limit() -> int:
     """How many threads `set_limit` allows this thread; 0: any number."""
     return pool_limit()

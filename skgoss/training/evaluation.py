@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss.binning.rows import Rows
-from skgoss.objectives.link import IDENTITY, Link, transform
+from skgoss.objectives.link import transform
 from skgoss.objectives.metrics import CustomMetric, EvalData, Result
 from skgoss.objectives.output_metrics import AnyMetric
 from skgoss.training.binned import BinnedRows
@@ -193,15 +193,16 @@ class EvaluationSet:
         raw = self._by_query(scores)
         data = self._data = self._data or self._measured()
         # Predictions are computed once for all metrics with the same link.
-        predictions: dict[Link | None, Floats] = {None: raw, IDENTITY: raw}
+        by_link: dict[int, EvalData] = {}
         results: list[Result] = []
         for metric in (*self.metrics, *more):
             link = metric.link
-            if link is not None and link not in predictions:
-                predictions[link] = transform(link, raw, n_threads)
-            results += metric(
-                data._replace(scores=predictions[link], n_threads=n_threads)
-            )
+            if id(link) not in by_link:
+                predictions = raw if link is None else transform(link, raw, n_threads)
+                by_link[id(link)] = data._replace(
+                    scores=predictions, n_threads=n_threads
+                )
+            results += metric(by_link[id(link)])
         distinct = self._distinct(results)
         self._warn_of_nan(distinct)
         return [EvalResult(self.name, *result) for result in distinct]
@@ -222,6 +223,8 @@ class EvaluationSet:
 
     def _distinct(self, results: list[Result]) -> list[Result]:
         """The results, renamed if an earlier result has the same name."""
+        if len({result.name for result in results}) == len(results):
+            return results
         distinct: dict[str, Result] = {}
         renamed = []
         for result in results:

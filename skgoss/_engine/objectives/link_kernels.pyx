@@ -4,7 +4,7 @@
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
-from skgoss._engine.threads cimport parallel_shares
+from skgoss._engine.threads cimport run_shares
 
 cdef extern from "link_kernels.h" nogil:
     ctypedef void (*link_rows)(double*, double, int64_t) noexcept nogil
@@ -88,5 +88,4 @@ def apply(
     link.slope, link.n_classes, link.n = slope, n_classes, n
     if n * n_classes < MIN_ROWS_FOR_TEAM:
         n_threads = 1
-    with nogil:
-        parallel_shares(link_block, &link, n, size, n_threads)
+    run_shares(link_block, &link, n, size, n_threads, n * n_classes)

@@ -9,7 +9,7 @@ from libc.stdint cimport int64_t
 from skgoss._engine.objectives.exact_sum cimport EXACT_BLOCK, EXACT_SIZE, add_exact
 from skgoss._engine.objectives.link_kernels cimport (
     BLOCK, MIN_ROWS_FOR_TEAM, numbers_of, softmax_block)
-from skgoss._engine.threads cimport parallel_shares
+from skgoss._engine.threads cimport run_shares
 
 import numpy as np
 
@@ -137,8 +137,7 @@ cdef class Pointwise(Loss):
         of.pointwise = self.rows
         for k in range(of.n_scores):
             of.a, of.b = self.parameters[k, 0], self.parameters[k, 1]
-            with nogil:
-                parallel_shares(pointwise_block, of, of.n, BLOCK, n_threads)
+            run_shares(pointwise_block, of, of.n, BLOCK, n_threads, of.n)
             of.score += of.n
             of.gradient += of.n
             of.hessian = of.hessian + of.n if of.hessian != NULL else NULL
@@ -158,8 +157,7 @@ cdef class Intensity(Loss):
 
     cdef int _derive(self, Derivatives* of, int n_threads) except -1:
         of.weight = &self.weight[0]
-        with nogil:
-            parallel_shares(intensity_block, of, of.n, BLOCK, n_threads)
+        run_shares(intensity_block, of, of.n, BLOCK, n_threads, of.n)
         return 0
 
 
@@ -183,8 +181,8 @@ cdef class Softmax(Loss):
         if self.work is None or self.work.shape[0] < n_threads:
             self.work = np.empty((n_threads, of.work_size))
         of.work, of.a = &self.work[0, 0], of.n_scores / max(of.n_scores - 1.0, 1.0)
-        with nogil:
-            parallel_shares(softmax_rows_of_block, of, of.n, n_rows, n_threads)
+        run_shares(
+            softmax_rows_of_block, of, of.n, n_rows, n_threads, of.n * of.n_scores)
         return 0
 
 
@@ -215,8 +213,7 @@ def distribution(
     of.gradient, of.hessian = &gradient_out[0, 0], &hessian_out[0, 0]
     if n < MIN_ROWS_FOR_TEAM:
         n_threads = 1
-    with nogil:
-        parallel_shares(distribution_block, &of, n, BLOCK, n_threads)
+    run_shares(distribution_block, &of, n, BLOCK, n_threads, n)
 
 
 def likelihoods(
@@ -299,8 +296,7 @@ cdef sum_losses(
             &losses[0, 0], &sums[0, 0])
         if weight is not None:
             of.weight = &weight[0]
-        with nogil:
-            parallel_shares(sum_block, &of, n, EXACT_BLOCK, n_threads)
+        run_shares(sum_block, &of, n, EXACT_BLOCK, n_threads, n * n_classes)
     return of_threads[0] if n_threads == 1 else of_threads.sum(axis=0)
 
 

@@ -17,7 +17,7 @@ from skgoss._engine.model.leaves cimport (
     write_leaves)
 from skgoss._engine.model.linear_kernels cimport (
     Lines, Values, add_line_values, lines_memory)
-from skgoss._engine.threads cimport parallel_shares
+from skgoss._engine.threads cimport run_shares
 from skgoss._engine.training.forest cimport Forest, StoredLeaf, StoredNode, nodes_of
 
 cdef enum:
@@ -283,8 +283,7 @@ cdef int score_all(ScorePlan* plan, int n_threads, double* score_inout) except -
     n_threads = <int>max(1, min(<Py_ssize_t>n_threads, n_blocks))
     plan.room.n = 0
     scoring = Scoring(plan, <char*>more(&plan.room, n_threads * share, 1), share, score_inout)
-    with nogil:
-        parallel_shares(score_block, &scoring, plan.n_rows, SCORE_ROWS, n_threads)
+    run_shares(score_block, &scoring, plan.n_rows, SCORE_ROWS, n_threads, plan.n_rows)
     return 0
 
 

@@ -2,8 +2,11 @@ from libc.stdint cimport uint8_t, uint32_t
 
 from skgoss._engine.binning.store cimport BinColumn
 from skgoss._engine.training.layout cimport Sums
-from skgoss._engine.training.tasks cimport Batch, TaskBody
+from skgoss._engine.training.tasks cimport Batch, Task
 from skgoss._engine.training.workspace cimport Leaf, Round, Shared, Workspace
+
+cdef enum:
+    MIN_CHUNK = 1024          # rows that a thread decides or moves at a time, at least
 
 
 cdef double choose_left(
@@ -23,12 +26,6 @@ cdef void rows_to_children(
     Leaf* right,
 ) noexcept nogil
 
-cdef Py_ssize_t chunk_size(const Batch* batch) noexcept nogil
-
-cdef bint list_chunks(
-    Shared* shared, Batch* batch, int index, Py_ssize_t size, TaskBody follow,
-) noexcept nogil
-
-cdef void list_moves(Batch* batch, int index, TaskBody follow) noexcept nogil
+cdef void list_rows(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil
 
 cdef void return_rows(Workspace* ws, const Leaf* parent, const Leaf* child) noexcept nogil

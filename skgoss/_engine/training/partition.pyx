@@ -10,7 +10,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memmove, memset
 
 from skgoss._engine.binning.store cimport BinColumn, bin_of_code, bin_of_stored
-from skgoss._engine.threads cimport LoopBody, parallel_shares
+from skgoss._engine.threads cimport parallel_shares
 from skgoss._engine.training.histogram cimport (
     clear_rows_histogram, fill_rows_histogram, sums_with)
 from skgoss._engine.training.layout cimport LANE_CODES, Binned, Encoding, Histogram, Sums
@@ -18,7 +18,7 @@ from skgoss._engine.training.split cimport (
     SCRATCH_CUTS, SCRATCH_ROOM, Bins, Split, add_sums, bin_sums, categories_l2, category_set,
     feature_bins, held_bins)
 from skgoss._engine.training.tasks cimport (
-    Batch, Division, Task, TaskBody, add_task, at, let_follow, task_work)
+    Batch, Division, StoredMove, Task, TaskBody, add_task, at, begin_adding, end_adding, let_follow)
 from skgoss._engine.training.workspace cimport (
     MIN_ROWS_FOR_TEAM, ROOT_BUFFER, Leaf, Round, Shared, Workspace, encoding_of, gallop,
     next_buffer)
@@ -40,9 +40,6 @@ cdef extern from "partition.h" nogil:
 cdef enum:
     # Rows whose records are in the nearest cache when they are moved.
     ROW_BLOCK = 1024
-    MIN_CHUNK = 1024          # rows that a thread decides or moves at a time, at least
-    WORK_PER_ROW = 4          # of deciding or moving one, in updates
-    MIN_STORED_FOR_TEAM = 4000
     MAX_SHARES = 64           # of rows, one for each thread
     # Finding a stored row costs as much as moving so many from a leaf to its children.
     ROWS_PER_STORED = 4
@@ -219,74 +216,82 @@ cdef Py_ssize_t copy_staying(
     return n_copied
 
 
-cdef struct Shares:
-    # Threads look for records, each among a share of some rows; then these follow one another.
-    Workspace* ws
-    const BinColumn* column   # whose stored rows are looked through; NULL: the rows of a leaf
-    bint sampled              # the rows of the root
-    const uint64_t* records   # of the leaf
-    uint64_t* moved           # what each share moves, from its first row on
-    Py_ssize_t n_most         # rows that move
+cdef Py_ssize_t count_staying(
+    const Workspace* ws, const uint64_t* records, Py_ssize_t n,
+) noexcept nogil:
+    """Count the records that `copy_staying` copies."""
+    cdef Py_ssize_t n_staying = 0
+    cdef Py_ssize_t i
+    for i in range(n):
+        n_staying += ws.stays[records[i] & ws.encoding.id_mask]
+    return n_staying
+
+
+cdef struct Gathering:
+    # Each thread has a share of the rows of a leaf.
+    const Workspace* ws
+    const uint64_t* records
     uint64_t* out
-    Py_ssize_t size           # rows of a share
-    Py_ssize_t[MAX_SHARES] n_found
+    Py_ssize_t size           # of a share
+    Py_ssize_t[MAX_SHARES] n_staying
     Py_ssize_t[MAX_SHARES] n_before
 
 
-cdef Py_ssize_t run_shares(
-    LoopBody find, LoopBody copy, Shares* shares, Py_ssize_t n, int n_threads,
-) noexcept nogil:
-    """Look through n rows, and copy what is found to `out`; returns how many."""
-    cdef Py_ssize_t n_found = 0
-    cdef Py_ssize_t i
-    shares.size = (n + n_threads - 1) // n_threads
-    parallel_shares(find, shares, n, shares.size, n_threads)
-    for i in range((n + shares.size - 1) // shares.size):
-        shares.n_before[i] = n_found
-        n_found += shares.n_found[i]
-    parallel_shares(copy, shares, n, shares.size, n_threads)
-    return n_found
-
-
-cdef void count_staying(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
-    cdef Shares* shares = <Shares*>context
-    cdef const Workspace* ws = shares.ws
-    cdef Py_ssize_t n = 0
-    cdef Py_ssize_t i
-    for i in range(first, end):
-        n += ws.stays[shares.records[i] & ws.encoding.id_mask]
-    shares.n_found[first // shares.size] = n
+cdef void count_share(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    cdef Gathering* all = <Gathering*>context
+    all.n_staying[first // all.size] = count_staying(all.ws, all.records + first, end - first)
 
 
 cdef void copy_share(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
-    cdef Shares* shares = <Shares*>context
-    cdef Py_ssize_t share = first // shares.size
+    cdef Gathering* all = <Gathering*>context
+    cdef Py_ssize_t share = first // all.size
     copy_staying(
-        shares.ws, shares.records + first, end - first, shares.n_found[share],
-        shares.out + shares.n_before[share])
+        all.ws, all.records + first, end - first, all.n_staying[share],
+        all.out + all.n_before[share])
+
+
+cdef void gather_shares(Gathering* all, Py_ssize_t n, int n_threads) noexcept nogil:
+    """Copy the staying ones of n records, by several threads."""
+    cdef Py_ssize_t n_staying = 0
+    cdef Py_ssize_t i
+    all.size = (n + n_threads - 1) // n_threads
+    parallel_shares(count_share, all, n, all.size, n_threads)
+    for i in range((n + all.size - 1) // all.size):
+        all.n_before[i] = n_staying
+        n_staying += all.n_staying[i]
+    parallel_shares(copy_share, all, n, all.size, n_threads)
+
+
+cdef uint64_t* gathered(const Workspace* ws, const Leaf* leaf) noexcept nogil:
+    """Where the rows of a leaf are brought together: at the end of its range in the next buffer.
+
+    Those that have left it fill the first part.
+    """
+    return ws.records[next_buffer(leaf)] + leaf.begin + leaf.n_left_behind
+
+
+cdef void end_gather(Leaf* leaf) noexcept nogil:
+    """Note that the rows of a leaf are together."""
+    leaf.buffer = next_buffer(leaf)
+    leaf.begin += leaf.n_left_behind
+    leaf.n_left_behind = 0
 
 
 cdef void gather(Workspace* ws, Leaf* leaf, int n_threads) noexcept nogil:
-    """Bring the rows of a leaf together, where stored rows of sparse columns have left it.
-
-    Those others fill the first part of its range in the next buffer.
-    """
-    cdef int buffer = next_buffer(leaf)
+    """Bring the rows of a leaf together, where stored rows of sparse columns have left it."""
     cdef Py_ssize_t n = leaf.end - leaf.begin
-    cdef Shares shares
+    cdef Gathering all
     if leaf.n_left_behind == 0:
         return
-    shares.ws = ws
-    shares.records = ws.records[leaf.buffer] + leaf.begin
-    shares.out = ws.records[buffer] + leaf.begin + leaf.n_left_behind
+    all.ws = ws
+    all.records = ws.records[leaf.buffer] + leaf.begin
+    all.out = gathered(ws, leaf)
     n_threads = min(n_threads, <int>MAX_SHARES)
     if n_threads == 1 or n < MIN_ROWS_FOR_TEAM:
-        copy_staying(ws, shares.records, n, n - leaf.n_left_behind, shares.out)
+        copy_staying(ws, all.records, n, n - leaf.n_left_behind, all.out)
     else:
-        run_shares(count_staying, copy_share, &shares, n, n_threads)
-    leaf.begin += leaf.n_left_behind
-    leaf.buffer = buffer
-    leaf.n_left_behind = 0
+        gather_shares(&all, n, n_threads)
+    end_gather(leaf)
 
 
 cdef struct RootIndex:
@@ -341,9 +346,8 @@ cdef void keep_larger(
     other.end = parent.end
 
 
-cdef void begin_move(Workspace* ws, Leaf* parent, Leaf* left, Leaf* right) noexcept nogil:
+cdef void start_children(const Leaf* parent, Leaf* left, Leaf* right) noexcept nogil:
     """Let the children have the range of their parent's rows, in the other buffer."""
-    gather(ws, parent, ws.n_threads)
     left.buffer = right.buffer = next_buffer(parent)
     left.begin = left.end = right.begin = parent.begin
     right.end = parent.end
@@ -358,11 +362,11 @@ cdef void partition_rows(
     """
     cdef const uint64_t* records
     cdef Py_ssize_t n, n_left
+    gather(ws, parent, 1)
     if not ws.divides_ahead:
-        gather(ws, parent, 1)
         keep_larger(ws, parent, column, left, right)
         return
-    begin_move(ws, parent, left, right)
+    start_children(parent, left, right)
     n = parent.end - parent.begin
     records = ws.records[parent.buffer] + parent.begin
     n_left = decide(
@@ -373,31 +377,55 @@ cdef void partition_rows(
     left.end = right.begin = left.begin + n_left
 
 
-cdef bint moves_stored_rows(
-    const BinColumn* column, const Leaf* parent, Py_ssize_t n_moved,
+# ------------------------------------------------------------------ stored rows
+
+cdef StoredMove start_stored(
+    const Shared* shared, const Workspace* ws, const Leaf* parent, const BinColumn* column,
+    Leaf* left, Leaf* right,
 ) noexcept nogil:
+    """Let the stored rows of a column leave for one child, and the others stay for the other."""
+    cdef StoredMove move
+    cdef bint others_left = column.rows != NULL and ws.scratch.goes_left[column.default_bin]
+    move.column = column
+    move.small = right if others_left else left
+    move.large = left if others_left else right
+    move.sampled = ws.n_rows < shared.data.n_rows
+    move.large.begin = parent.begin
+    move.large.end = parent.end
+    move.large.buffer = parent.buffer
+    move.small.buffer = next_buffer(parent)
+    move.small.begin = parent.begin + parent.n_left_behind
+    move.n_most = min(parent.end - move.small.begin, move.small.stats.sums.count)
+    move.out = ws.records[move.small.buffer] + move.small.begin
+    # The other buffer has room for the rows that stay.
+    move.taken = ws.records[next_buffer(move.small)] + move.small.begin
+    move.is_shared = column.length <= parent.end - move.small.begin
+    return move
+
+
+cdef bint moves_stored_rows(const StoredMove* move, const Leaf* parent) noexcept nogil:
     """Whether few rows leave a leaf, and a sparse column tells which.
 
     Only where the leaf's records are the root's, which nothing overwrites as long as the rows
     that stay behind are mixed with those that left.
     """
     return (
-        column.rows != NULL
+        move.column.rows != NULL
         and parent.buffer == ROOT_BUFFER
-        and 2 * n_moved < parent.stats.sums.count
-        and ROWS_PER_STORED * column.length < parent.end - parent.begin
+        and 2 * move.small.stats.sums.count < parent.stats.sums.count
+        and ROWS_PER_STORED * move.column.length < parent.end - parent.begin
     )
 
 
-cdef Py_ssize_t move_stored(
-    const Shares* shares, Py_ssize_t first, Py_ssize_t last, uint64_t* records_out,
+cdef Py_ssize_t take_stored(
+    Workspace* ws, const StoredMove* move, Py_ssize_t first, Py_ssize_t last,
+    uint64_t* records_out,
 ) noexcept nogil:
     """Of some stored rows, copy the records of those that leave; returns how many.
 
     They are at most ``n_most``, for which there is room.
     """
-    cdef Workspace* ws = shares.ws
-    cdef const BinColumn* column = shares.column
+    cdef const BinColumn* column = move.column
     cdef bint others_left = ws.scratch.goes_left[column.default_bin]
     cdef const uint64_t* root = ws.records[ROOT_BUFFER]
     cdef Py_ssize_t n = 0
@@ -406,72 +434,23 @@ cdef Py_ssize_t move_stored(
     cdef int64_t i
     # Every record is stored, and the next one over it if it stays: no branch to mispredict.
     for i in range(first, last):
-        if n == shares.n_most:
+        if n == move.n_most:
             break
         row = column.rows[i]
         leaves = ws.stays[row] & (
             ws.scratch.goes_left[bin_of_stored(column, column.stored[i])] != others_left)
-        records_out[n] = root[ws.root_position[row] if shares.sampled else row]
+        records_out[n] = root[ws.root_position[row] if move.sampled else row]
         ws.stays[row] ^= leaves
         n += leaves
     return n
 
 
-cdef void move_share(void* context, Py_ssize_t first, Py_ssize_t last, int thread) noexcept nogil:
-    cdef Shares* shares = <Shares*>context
-    shares.n_found[first // shares.size] = move_stored(
-        shares, first, last, shares.moved + first)
-
-
-cdef void copy_moved(void* context, Py_ssize_t first, Py_ssize_t last, int thread) noexcept nogil:
-    cdef Shares* shares = <Shares*>context
-    cdef Py_ssize_t share = first // shares.size
-    memcpy(shares.out + shares.n_before[share], shares.moved + first,
-           shares.n_found[share] * sizeof(uint64_t))
-
-
-cdef void move_stored_rows(
-    Workspace* ws, const Leaf* parent, const BinColumn* column, bint sampled, Leaf* small,
-    Leaf* large,
+cdef void end_stored(
+    const StoredMove* move, const Leaf* parent, Py_ssize_t n_taken,
 ) noexcept nogil:
-    """Let the stored rows leave for the small child; the others stay.
-
-    Threads first move them to the other buffer, which has room for the rows that stay.
-    """
-    cdef Shares shares
-    cdef int n_threads = min(ws.n_threads, <int>MAX_SHARES)
-    cdef Py_ssize_t n_moved
-    large.begin = parent.begin
-    large.end = parent.end
-    large.buffer = parent.buffer
-    small.buffer = next_buffer(parent)
-    small.begin = parent.begin + parent.n_left_behind
-    shares.ws, shares.column, shares.sampled = ws, column, sampled
-    shares.n_most = min(parent.end - small.begin, small.stats.sums.count)
-    shares.moved = ws.records[next_buffer(small)] + small.begin
-    shares.out = ws.records[small.buffer] + small.begin
-    if (n_threads == 1 or column.length < MIN_STORED_FOR_TEAM
-            or column.length > parent.end - small.begin):
-        n_moved = move_stored(&shares, 0, column.length, shares.out)
-    else:
-        n_moved = run_shares(move_share, copy_moved, &shares, column.length, n_threads)
-    small.end = small.begin + n_moved
-    large.n_left_behind = parent.n_left_behind + n_moved
-
-
-cdef bint move_few_rows(
-    Shared* shared, Workspace* ws, const Leaf* parent, const BinColumn* column, Leaf* left,
-    Leaf* right,
-) noexcept nogil:
-    """Move the stored rows of a sparse column to a child, if that is enough."""
-    cdef Leaf* moved = left
-    cdef Leaf* staying = right
-    if column.rows != NULL and ws.scratch.goes_left[column.default_bin]:
-        moved, staying = right, left
-    if not moves_stored_rows(column, parent, moved.stats.sums.count):
-        return False
-    move_stored_rows(ws, parent, column, ws.n_rows < shared.data.n_rows, moved, staying)
-    return True
+    """Note how many rows leave."""
+    move.small.end = move.small.begin + n_taken
+    move.large.n_left_behind = parent.n_left_behind + n_taken
 
 
 cdef void rows_to_children(
@@ -479,17 +458,23 @@ cdef void rows_to_children(
     Leaf* right,
 ) noexcept nogil:
     """Move the rows of a leaf to its children, all of them or only the stored ones."""
-    if not move_few_rows(shared, ws, parent, column, left, right):
+    cdef StoredMove move = start_stored(shared, ws, parent, column, left, right)
+    if moves_stored_rows(&move, parent):
+        end_stored(&move, parent, take_stored(ws, &move, 0, column.length, move.out))
+    else:
         partition_rows(ws, parent, column, left, right)
 
 
 # ------------------------------------------------------------------ several threads
+#
+# The rows of a leaf, or the stored rows of its column, are looked through in chunks. What is found
+# of each is counted; then a second list of tasks writes it to where those before it end.
 
 cdef void decide_task(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
     """Decide which of some rows of a leaf go left."""
     cdef Division* division = &batch.divisions[task.index]
     cdef Workspace* ws = division.ws
-    task.n_left = decide(
+    task.n_found = decide(
         division.column, ws.records[division.parent.buffer] + division.parent.begin + task.first,
         task.end - task.first, ws.encoding.id_mask, division.goes_left,
         ws.scratch.mask + task.first // 8)
@@ -502,61 +487,137 @@ cdef void move_task(Shared* shared, Batch* batch, Task* task, int thread) noexce
     cdef uint64_t* out = ws.records[division.left.buffer] + division.parent.begin
     move_records(
         ws.records[division.parent.buffer] + division.parent.begin + task.first,
-        task.end - task.first, task.n_left, ws.scratch.mask + task.first // 8, out + task.n_before,
-        out + division.n_left + task.first - task.n_before)
+        task.end - task.first, task.n_found, ws.scratch.mask + task.first // 8,
+        out + task.n_before, out + division.n_found + task.first - task.n_before)
 
 
-cdef Py_ssize_t chunk_size(const Batch* batch) noexcept nogil:
-    """The rows of a task, of the leaves whose rows threads share out."""
-    cdef Py_ssize_t n = 0
-    cdef int i
-    for i in range(batch.n_divisions):
-        if not batch.divisions[i].alone:
-            n += batch.divisions[i].parent.end - batch.divisions[i].parent.begin
-    return <Py_ssize_t>task_work(batch, n, MIN_CHUNK) // 8 * 8 + 8
+cdef void count_task(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
+    """Count which of some records of a leaf no sparse column has moved."""
+    cdef Division* division = &batch.divisions[task.index]
+    cdef const Workspace* ws = division.ws
+    task.n_found = count_staying(
+        ws, ws.records[division.parent.buffer] + division.parent.begin + task.first,
+        task.end - task.first)
 
 
-cdef bint list_chunks(
-    Shared* shared, Batch* batch, int index, Py_ssize_t size, TaskBody follow,
-) noexcept nogil:
-    """List the tasks that decide where the rows of a leaf go; False if few rows move, and have."""
-    cdef Division* division = &batch.divisions[index]
+cdef void gather_task(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
+    """Bring some rows of a leaf together with the others."""
+    cdef Division* division = &batch.divisions[task.index]
     cdef Workspace* ws = division.ws
+    cdef const Leaf* leaf = &division.parent
+    copy_staying(
+        ws, ws.records[leaf.buffer] + leaf.begin + task.first, task.end - task.first,
+        task.n_found, gathered(ws, leaf) + task.n_before)
+
+
+cdef void take_task(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
+    """Take some stored rows of a column out of a leaf."""
+    cdef Division* division = &batch.divisions[task.index]
+    cdef const StoredMove* move = &division.stored
+    task.n_found = take_stored(
+        division.ws, move, task.first, task.end, move.taken + task.first)
+
+
+cdef void copy_task(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
+    """Bring the stored rows that were taken out together."""
+    cdef const StoredMove* move = &batch.divisions[task.index].stored
+    memcpy(move.out + task.n_before, move.taken + task.first, task.n_found * sizeof(uint64_t))
+
+
+cdef void list_first(
+    Batch* batch, int index, Py_ssize_t n, TaskBody body, TaskBody follow,
+) noexcept nogil:
+    """List the tasks that look through n rows in chunks."""
+    cdef Division* division = &batch.divisions[index]
     cdef Py_ssize_t first = 0
-    cdef Py_ssize_t n
-    if move_few_rows(
-            shared, ws, &division.parent, division.column, division.left, division.right):
-        return False
-    begin_move(ws, &division.parent, division.left, division.right)
-    division.goes_left = by_code(ws, division.column)
-    n = division.parent.end - division.parent.begin
     division.first_chunk = batch.tasks.n
     while first < n:
-        add_task(batch, decide_task, index, 0, first, min(first + size, n))
-        first += size
+        add_task(batch, body, index, 0, first, min(first + batch.chunk_size, n))
+        first += batch.chunk_size
     division.end_chunk = batch.tasks.n
     let_follow(batch, division.first_chunk, &division.n_open, follow)
-    return True
 
 
-cdef void list_moves(Batch* batch, int index, TaskBody follow) noexcept nogil:
-    """List the tasks that move the rows of a leaf, of which is decided where they go."""
+cdef void list_second(Batch* batch, int index, TaskBody body, TaskBody follow) noexcept nogil:
+    """List the tasks that write what is found in each chunk, after what those before it have."""
     cdef Division* division = &batch.divisions[index]
-    cdef const Task* decided
+    cdef const Task* found
     cdef Task* task
     cdef int first = batch.tasks.n
     cdef int i
-    division.n_left = 0
+    division.n_found = 0
     for i in range(division.first_chunk, division.end_chunk):
-        decided = <Task*>at(&batch.tasks, i)
-        task = add_task(batch, move_task, index, 0, decided.first, decided.end)
+        found = <Task*>at(&batch.tasks, i)
+        task = add_task(batch, body, index, 0, found.first, found.end)
         if task == NULL:
             return
-        task.n_left = decided.n_left
-        task.n_before = division.n_left
-        division.n_left += task.n_left
-    division.left.end = division.right.begin = division.left.begin + division.n_left
+        task.n_found = found.n_found
+        task.n_before = division.n_found
+        division.n_found += task.n_found
     let_follow(batch, first, &division.n_open, follow)
+
+
+cdef void after_take(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
+    cdef Division* division = &batch.divisions[task.index]
+    begin_adding(batch)
+    list_second(batch, task.index, copy_task, batch.after_move)
+    end_stored(&division.stored, &division.parent, division.n_found)
+    end_adding(batch)
+
+
+cdef void after_count(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
+    begin_adding(batch)
+    list_second(batch, task.index, gather_task, after_gather)
+    end_adding(batch)
+
+
+cdef void after_gather(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
+    end_gather(&batch.divisions[task.index].parent)
+    list_decisions(batch, task.index)
+
+
+cdef void after_decide(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
+    cdef Division* division = &batch.divisions[task.index]
+    begin_adding(batch)
+    list_second(batch, task.index, move_task, batch.after_move)
+    division.left.end = division.right.begin = division.left.begin + division.n_found
+    end_adding(batch)
+
+
+cdef void list_decisions(Batch* batch, int index) noexcept nogil:
+    """List the tasks that decide where the rows of a leaf go, which are together."""
+    cdef Division* division = &batch.divisions[index]
+    start_children(&division.parent, division.left, division.right)
+    begin_adding(batch)
+    list_first(
+        batch, index, division.parent.end - division.parent.begin, decide_task, after_decide)
+    end_adding(batch)
+
+
+cdef void list_rows(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
+    """List the first tasks of those that move the rows of a leaf to its children."""
+    cdef Division* division = &batch.divisions[task.index]
+    cdef Workspace* ws = division.ws
+    cdef const Leaf* parent = &division.parent
+    cdef StoredMove* move = &division.stored
+    division.goes_left = by_code(ws, division.column)
+    move[0] = start_stored(
+        shared, ws, parent, division.column, division.left, division.right)
+    if not moves_stored_rows(move, parent):
+        if parent.n_left_behind > 0:
+            begin_adding(batch)
+            list_first(batch, task.index, parent.end - parent.begin, count_task, after_count)
+            end_adding(batch)
+        else:
+            list_decisions(batch, task.index)
+    elif move.is_shared and division.column.length > 0:
+        begin_adding(batch)
+        list_first(batch, task.index, division.column.length, take_task, after_take)
+        end_adding(batch)
+    else:
+        end_stored(
+            move, parent, take_stored(ws, move, 0, division.column.length, move.out))
+        batch.after_move(shared, batch, task, thread)
 
 
 cdef void return_rows(Workspace* ws, const Leaf* parent, const Leaf* child) noexcept nogil:

@@ -1,6 +1,6 @@
 """Work that threads share out among themselves: leaves that are divided together."""
 
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 from skgoss._engine.binning.store cimport BinColumn
 from skgoss._engine.threads cimport TaskList
@@ -34,6 +34,17 @@ cdef struct Siblings:
     int64_t lock              # of the best splits
     Split best[2]             # of the smaller and of the larger one, as far as they are searched
 
+cdef struct StoredMove:
+    # The rows that a sparse column stores leave a leaf, and the others stay where they are.
+    const BinColumn* column
+    Leaf* small               # the child that they leave for
+    Leaf* large
+    bint sampled              # the rows of the root
+    Py_ssize_t n_most         # rows that leave
+    uint64_t* out             # where their records go
+    uint64_t* taken           # first, those of each stored row at its place, if
+    bint is_shared            # there is room for that
+
 cdef struct Division:
     # A leaf that is divided, and how far that is.
     Workspace* tree
@@ -49,9 +60,10 @@ cdef struct Division:
     Leaf* right
     const BinColumn* column
     const uint8_t* goes_left  # by code
-    Py_ssize_t n_left         # of its rows, those that go left
-    int first_chunk           # of the batch's tasks: those that decide where its rows go
+    StoredMove stored
+    int first_chunk           # of the batch's tasks: those that look through its rows
     int end_chunk
+    Py_ssize_t n_found        # rows that these have found, such as those that go left
     int64_t n_open            # tasks that have not ended, of those at hand
 
 cdef struct Turn:
@@ -83,8 +95,8 @@ cdef struct Task:
     int kind                  # the `TaskKind`, or which of the batch's `LaneRange`s
     Py_ssize_t first          # rows, or features
     Py_ssize_t end
-    Py_ssize_t n_left         # of the rows, those that go left
-    Py_ssize_t n_before       # and rows before them that do
+    Py_ssize_t n_found        # of the rows, such as those that go left
+    Py_ssize_t n_before       # the same of rows before them
 
 cdef struct Stack:
     # Values of one size that stay where they are while others are added.
@@ -109,6 +121,8 @@ cdef struct Batch:
     Stack tasks
     Stack late                # tasks that begin only where no other is ready
     int64_t lock              # of these stacks
+    TaskBody after_move       # what follows when the rows of a leaf have moved
+    Py_ssize_t chunk_size     # rows of a task that moves them
     double sum_size           # updates of a task that sums rows
     double search_size        # visits of bins of one that searches features
     int status                # 0 or NO_MEMORY

@@ -28,15 +28,15 @@ from skgoss._engine.training.kernel_collectives cimport share_splits
 from skgoss._engine.training.layout cimport Binned, Gradients, Sums
 from skgoss._engine.training.leaf_values cimport fill_leaves, fill_nodes
 from skgoss._engine.training.partition cimport (
-    choose_left, chunk_size, index_root, list_chunks, list_moves, recall_left, return_rows,
-    rows_to_children, write_set)
+    MIN_CHUNK, choose_left, index_root, list_rows, recall_left, return_rows, rows_to_children,
+    write_set)
 from skgoss._engine.training.sampling_kernels cimport sample_features
 from skgoss._engine.training.search cimport (
     MIN_VISITS, choose_summed, list_searches, search_again, search_together)
 from skgoss._engine.training.split cimport SplitRules, node_stats
 from skgoss._engine.training.tasks cimport (
-    MIN_WORK_PER_THREAD, Batch, Division, Task, TaskBody, add_late, add_task, at, begin_adding,
-    end_adding, run_tasks, start_list, task_work)
+    MIN_WORK_PER_THREAD, Batch, Division, Task, add_late, add_task, at, begin_adding,
+    end_adding, let_follow, run_tasks, start_list, task_work)
 from skgoss._engine.training.workspace cimport (
     INTERMEDIATE, INTERRUPTED, NO_MEMORY, NO_PRIORITY, ROOT_BUFFER, Leaf, Node, Pool, Round,
     Scratch, Shared, Workspace, free_slot, heap_pop, heap_push, heap_remove)
@@ -49,7 +49,9 @@ cdef enum:
     # At least so much is the split of a leaf that has many bins, but so few rows that only
     # their bins are visited.
     WORK_OF_FEW_ROWS = 20000
-    WORK_PER_CATEGORY = 25    # of finding the set that goes left, which are sorted
+
+# The smaller child of a leaf has about this share of its work.
+cdef double SHARE_OF_SMALLER = 0.3
 
 
 cdef int start_tree(
@@ -343,20 +345,6 @@ cdef void list_alone(Batch* batch) noexcept nogil:
             before.index, last.index = last.index, before.index
 
 
-cdef double list_begun(Shared* shared, Batch* batch) noexcept nogil:
-    """List the leaves whose work threads share out; returns what it takes to begin them."""
-    cdef double work = 0
-    cdef int feature, i
-    for i in range(batch.n_divisions):
-        if batch.divisions[i].alone:
-            continue
-        feature = batch.divisions[i].parent.best.feature
-        work += shared.data.n_bins[feature] * (
-            WORK_PER_CATEGORY if shared.data.categorical[feature] else 1)
-        add_task(batch, begin_task, i, 0, 0, 0)
-    return work
-
-
 cdef int list_shared(Shared* shared, Batch* batch) noexcept nogil:
     """List the siblings of the leaves whose work threads share out."""
     cdef Division* division
@@ -394,33 +382,21 @@ cdef void choose_alone(Shared* shared, Batch* batch) noexcept nogil:
                 work -= division.work
 
 
-cdef int begin_divisions(Shared* shared, Batch* batch) noexcept nogil:
-    """The children of the leaves whose work threads share out, but for their rows and splits."""
-    cdef int status = 0
-    cdef double work
-    cdef int i
-    start_list(shared, batch)
-    begin_adding(batch)
-    work = list_begun(shared, batch)
-    end_adding(batch)
-    run_tasks(batch, work)
-    for i in range(batch.n_divisions):
-        status = min(status, batch.divisions[i].status)
-    return min(status, batch.status)
-
-
 cdef void choose_sizes(Batch* batch) noexcept nogil:
     """How much each task has of what threads share out."""
     cdef const Division* division
+    cdef double rows = 0
     cdef double updates = 0
     cdef double n_visits = 0
     cdef int i
     for i in range(batch.n_divisions):
         division = &batch.divisions[i]
         if not division.alone:
-            updates += division.ws.data.row_updates * min(
-                division.left.stats.sums.count, division.right.stats.sums.count)
+            rows += division.parent.end - division.parent.begin
+            updates += SHARE_OF_SMALLER * division.work
             n_visits += 2.0 * division.ws.data.n_visits
+    # Chunks begin with a byte of the mask.
+    batch.chunk_size = <Py_ssize_t>task_work(batch, rows, MIN_CHUNK) // 8 * 8 + 8
     batch.sum_size = task_work(batch, updates, MIN_SUM_WORK)
     batch.search_size = task_work(batch, n_visits, MIN_VISITS)
 
@@ -456,30 +432,22 @@ cdef void after_move(Shared* shared, Batch* batch, Task* task, int thread) noexc
         list_moved(shared, batch, task.index, thread)
 
 
-cdef void after_decide(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
-    """Move rows of which is decided where they go."""
-    begin_adding(batch)
-    list_moves(batch, task.index, after_move)
-    end_adding(batch)
+cdef void after_begin(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
+    if batch.divisions[task.index].status == 0:
+        list_rows(shared, batch, task, thread)
 
 
 cdef void list_divisions(Shared* shared, Batch* batch) noexcept nogil:
-    """List how the division of all leaves goes on."""
-    cdef Py_ssize_t size = chunk_size(batch)
-    cdef int first = batch.first_thread
-    cdef bint moves
+    """List the first task of each leaf whose work threads share out, and the other leaves."""
     cdef int i
     start_list(shared, batch)
     choose_sizes(batch)
-    for i in range(batch.n_divisions):
-        if batch.divisions[i].alone:
-            continue
-        begin_adding(batch)
-        moves = list_chunks(shared, batch, i, size, after_decide)
-        end_adding(batch)
-        if not moves and shared.collectives == NULL:
-            list_moved(shared, batch, i, first)
+    batch.after_move = after_move
     begin_adding(batch)
+    for i in range(batch.n_divisions):
+        if not batch.divisions[i].alone:
+            add_task(batch, begin_task, i, 0, 0, 0)
+            let_follow(batch, batch.tasks.n - 1, &batch.divisions[i].n_open, after_begin)
     list_alone(batch)
     end_adding(batch)
 
@@ -501,12 +469,9 @@ cdef int search_among_processes(Shared* shared, Batch* batch) noexcept nogil:
 
 cdef int divide_batch(Shared* shared, Batch* batch) noexcept nogil:
     """Divide the leaves of the batch, and search their children."""
-    cdef int status
+    cdef int status = 0
     cdef int i
     choose_alone(shared, batch)
-    status = begin_divisions(shared, batch)
-    if status < 0:
-        return status
     list_divisions(shared, batch)
     run_tasks(batch, batch.work)
     for i in range(batch.n_divisions):

@@ -47,6 +47,8 @@ cdef enum:
     ENTRY_BLOCK = 4096            # rows whose entries a thread takes at a time
 
 
+cdef int64_t visits_of(const Binned* data, int feature) noexcept nogil
+
 cdef int64_t count_visits(const Binned* data) noexcept nogil
 
 cdef Binned subset_rows(

@@ -31,14 +31,18 @@ cdef enum:
 
 # ------------------------------------------------------------------ histogram bins, groups, lanes
 
-cdef int64_t count_visits(const Binned* data) noexcept nogil:
+cdef int64_t visits_of(const Binned* data, int feature) noexcept nogil:
     """Visits of bins that a search takes the time of: categories are ranked, too."""
-    cdef int64_t n_visits = data.n_hist_bins
+    return (data.offset[feature + 1] - data.offset[feature]) * (
+        CATEGORY_VISITS if data.categorical[feature] else 1)
+
+
+cdef int64_t count_visits(const Binned* data) noexcept nogil:
+    """Visits of the bins of all features."""
+    cdef int64_t n_visits = 0
     cdef int feature
     for feature in range(data.n_features):
-        if data.categorical[feature]:
-            n_visits += (CATEGORY_VISITS - 1) * (
-                data.offset[feature + 1] - data.offset[feature])
+        n_visits += visits_of(data, feature)
     return n_visits
 
 

@@ -21,8 +21,8 @@ from skgoss._engine.atomics cimport spin_lock, spin_unlock
 from skgoss._engine.training.layout cimport (
     LANE_CODES, WIDE_WIDTH, Binned, Encoding, Histogram, Piece, Sums, unpack)
 from skgoss._engine.training.tasks cimport (
-    Batch, Siblings, LaneRange, Task, TaskBody, Turn, add_lane_range, add_task, at, begin_adding,
-    end_adding, let_follow, run_tasks, start_list, task_work)
+    N_TURNS, Batch, Siblings, LaneRange, Task, TaskBody, Turn, add_lane_range, add_task, at,
+    begin_adding, end_adding, let_follow, run_tasks, start_list, task_work)
 from skgoss._engine.training.workspace cimport (
     NO_MEMORY, HIST_BIN_BYTES, FewRows, Leaf, Shared, Tile, TileSums, Workspace, encoding_of,
     histogram_in)
@@ -193,15 +193,26 @@ cdef void spill_lane(
     spill_group(data, encoding, first, sums, data.lane_groups[data.lane_start[lane]], out)
 
 
-cdef void spill_all(
-    const Binned* data, const Encoding* encoding, bint first, int64_t* sums, Histogram* out,
+cdef inline int cut_at(int n, int part, int n_parts) noexcept nogil:
+    """Where a part of n things begins."""
+    return n * part // n_parts
+
+
+cdef void spill_part(
+    const Binned* data, const Encoding* encoding, bint first, int64_t* sums, int part,
+    int n_parts, Histogram* out,
 ) noexcept nogil:
-    """Move all accumulators to a histogram; ``first``: whatever that has."""
+    """Move a part of the accumulators to a histogram; ``first``: whatever that has."""
     cdef int64_t* by_hist_bin = sums + encoding.width * data.hist_bin_sums
     cdef int i
-    for i in range(data.n_lanes):
+    for i in range(
+        cut_at(data.n_lanes, part, n_parts), cut_at(data.n_lanes, part + 1, n_parts)
+    ):
         spill_lane(data, encoding, first, sums, i, out)
-    for i in range(data.n_hist_bin_pieces):
+    for i in range(
+        cut_at(data.n_hist_bin_pieces, part, n_parts),
+        cut_at(data.n_hist_bin_pieces, part + 1, n_parts),
+    ):
         spill_piece(
             encoding, first, by_hist_bin + encoding.width * data.hist_bin_pieces[i].at,
             &data.hist_bin_pieces[i], out)
@@ -223,7 +234,7 @@ cdef void accumulate(
         # No more rows than the accumulators have room for.
         n_added = min(n, encoding.capacity)
         add_rows(data, encoding, records, n_added, pairs, accumulators)
-        spill_all(data, encoding, first, accumulators, out)
+        spill_part(data, encoding, first, accumulators, 0, 1, out)
         first = False
         records += n_added
         n -= n_added
@@ -231,7 +242,8 @@ cdef void accumulate(
 
 cdef void accumulate_in_turn(
     const Binned* data, const Encoding* encoding, const uint64_t* records, Py_ssize_t n,
-    const int64_t* pairs, int64_t* sums, Histogram* partial, Turn* turn, Histogram* out,
+    const int64_t* pairs, int64_t* sums, Histogram* partial, Turn* turns, int first_turn,
+    Histogram* out,
 ) noexcept nogil:
     """Add the sums of the rows of ``records`` to a histogram that other threads add to.
 
@@ -240,17 +252,23 @@ cdef void accumulate_in_turn(
     """
     cdef int64_t* accumulators = sums if encoding.packed else aligned(sums)
     cdef bint is_spilled = n > encoding.capacity
+    cdef Turn* turn
+    cdef int part
     if is_spilled:
         accumulate(data, encoding, records, n, pairs, sums, partial)
     else:
         add_rows(data, encoding, records, n, pairs, accumulators)
-    spin_lock(&turn.lock)
-    if is_spilled:
-        add_pieces(data, encoding, turn.is_begun, partial, out)
-    else:
-        spill_all(data, encoding, not turn.is_begun, accumulators, out)
-    turn.is_begun = True
-    spin_unlock(&turn.lock)
+    # Threads begin at different turns, so that they seldom wait for each other.
+    for part in range(first_turn, first_turn + N_TURNS):
+        turn = &turns[part % N_TURNS]
+        spin_lock(&turn.lock)
+        if is_spilled:
+            add_part(data, encoding, turn.is_begun, partial, part % N_TURNS, N_TURNS, out)
+        else:
+            spill_part(
+                data, encoding, not turn.is_begun, accumulators, part % N_TURNS, N_TURNS, out)
+        turn.is_begun = True
+        spin_unlock(&turn.lock)
 
 
 # ------------------------------------------------------------------ sums of histograms
@@ -288,19 +306,24 @@ cdef void add_piece(
         copy_bins(encoding, piece.at, piece.at + piece.length, sums, out)
 
 
-cdef void add_pieces(
-    const Binned* data, const Encoding* encoding, bint adds, const Histogram* sums,
-    Histogram* out,
+cdef void add_part(
+    const Binned* data, const Encoding* encoding, bint adds, const Histogram* sums, int part,
+    int n_parts, Histogram* out,
 ) noexcept nogil:
-    """Add the sums of all bins that rows reach to those of another histogram, or copy them."""
+    """Add the sums of a part of what rows reach to those of another histogram, or copy them."""
     cdef int lane, i, group
     cdef int64_t p
-    for lane in range(data.n_lanes):
+    for lane in range(
+        cut_at(data.n_lanes, part, n_parts), cut_at(data.n_lanes, part + 1, n_parts)
+    ):
         for i in range(data.lane_start[lane], data.lane_start[lane + 1]):
             group = data.lane_groups[i]
             for p in range(data.piece_start[group], data.piece_start[group + 1]):
                 add_piece(encoding, &data.pieces[p], adds, sums, out)
-    for i in range(data.n_hist_bin_pieces):
+    for i in range(
+        cut_at(data.n_hist_bin_pieces, part, n_parts),
+        cut_at(data.n_hist_bin_pieces, part + 1, n_parts),
+    ):
         add_piece(encoding, &data.hist_bin_pieces[i], adds, sums, out)
 
 
@@ -487,7 +510,7 @@ cdef void sum_task(Shared* shared, Batch* batch, Task* task, int thread) noexcep
     else:
         accumulate_in_turn(
             &data, encoding, records, n, ws.pairs, shared.accumulators[thread],
-            &shared.partial[thread], &lanes.turn, &ws.slots[leaf.slot])
+            &shared.partial[thread], lanes.turns, thread % N_TURNS, &ws.slots[leaf.slot])
 
 
 cdef void list_lane_sums(

@@ -525,15 +525,15 @@ cdef void copy_task(Shared* shared, Batch* batch, Task* task, int thread) noexce
 
 
 cdef void list_first(
-    Batch* batch, int index, Py_ssize_t n, TaskBody body, TaskBody follow,
+    Batch* batch, int index, Py_ssize_t n, Py_ssize_t size, TaskBody body, TaskBody follow,
 ) noexcept nogil:
     """List the tasks that look through n rows in chunks."""
     cdef Division* division = &batch.divisions[index]
     cdef Py_ssize_t first = 0
     division.first_chunk = batch.tasks.n
     while first < n:
-        add_task(batch, body, index, 0, first, min(first + batch.chunk_size, n))
-        first += batch.chunk_size
+        add_task(batch, body, index, 0, first, min(first + size, n))
+        first += size
     division.end_chunk = batch.tasks.n
     let_follow(batch, division.first_chunk, &division.n_open, follow)
 
@@ -590,7 +590,8 @@ cdef void list_decisions(Batch* batch, int index) noexcept nogil:
     start_children(&division.parent, division.left, division.right)
     begin_adding(batch)
     list_first(
-        batch, index, division.parent.end - division.parent.begin, decide_task, after_decide)
+        batch, index, division.parent.end - division.parent.begin, batch.chunk_size, decide_task,
+        after_decide)
     end_adding(batch)
 
 
@@ -606,13 +607,17 @@ cdef void list_rows(Shared* shared, Batch* batch, Task* task, int thread) noexce
     if not moves_stored_rows(move, parent):
         if parent.n_left_behind > 0:
             begin_adding(batch)
-            list_first(batch, task.index, parent.end - parent.begin, count_task, after_count)
+            list_first(
+                batch, task.index, parent.end - parent.begin, batch.chunk_size, count_task,
+                after_count)
             end_adding(batch)
         else:
             list_decisions(batch, task.index)
     elif move.is_shared and division.column.length > 0:
         begin_adding(batch)
-        list_first(batch, task.index, division.column.length, take_task, after_take)
+        list_first(
+            batch, task.index, division.column.length, batch.chunk_size // ROWS_PER_STORED,
+            take_task, after_take)
         end_adding(batch)
     else:
         end_stored(

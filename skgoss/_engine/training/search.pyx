@@ -9,6 +9,7 @@ from libc.string cimport memcpy, memset
 from skgoss._engine.atomics cimport spin_lock, spin_unlock
 from skgoss._engine.random cimport NODE_FEATURES, RANDOM_THRESHOLD, below, draw, key
 from skgoss._engine.training.constraint_kernels cimport allowed_features, prepare_constraints
+from skgoss._engine.training.feature_subset cimport visits_of
 from skgoss._engine.training.histogram cimport (
     clear_rows_histogram, fill_rows_histogram, subtract_bins, sum_tile, sums_with, updates_of)
 from skgoss._engine.training.layout cimport Histogram
@@ -250,7 +251,7 @@ cdef void list_features(Batch* batch, int index, double size) noexcept nogil:
     cdef int i
     cdef double n_visits = 0
     for i in range(ws.n_searched):
-        n_visits += n_leaves * ws.data.n_bins[ws.summed[ws.first_searched + i]]
+        n_visits += n_leaves * visits_of(&ws.data, ws.summed[ws.first_searched + i])
         if n_visits < size and i < ws.n_searched - 1:
             continue
         if n_leaves == 2 and n_visits > 2 * size:

@@ -66,8 +66,11 @@ cdef struct Division:
     Py_ssize_t n_found        # rows that these have found, such as those that go left
     int64_t n_open            # tasks that have not ended, of those at hand
 
+cdef enum:
+    N_TURNS = 4
+
 cdef struct Turn:
-    # Threads add their sums to a histogram one after the other.
+    # Threads add their sums of some lanes to a histogram one after the other.
     int64_t lock
     bint is_begun             # the histogram has sums
 
@@ -76,7 +79,7 @@ cdef struct LaneRange:
     int first_lane
     int n_lanes               # 0: what is not in lanes
     int n_tasks
-    Turn turn
+    Turn[N_TURNS] turns       # of a part of these lanes each
 
 cdef enum TaskKind:
     # Of a task that searches siblings.

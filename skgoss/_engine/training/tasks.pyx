@@ -6,6 +6,7 @@ such as those that decide where the rows of a leaf go, lists what follows.
 
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
+from libc.string cimport memset
 
 from skgoss._engine.atomics cimport fetch_add, spin_lock, spin_unlock
 from skgoss._engine.bits cimport bit_length
@@ -119,8 +120,7 @@ cdef int add_lane_range(Batch* batch, int first_lane, int n_lanes, int n_tasks) 
     lanes.first_lane = first_lane
     lanes.n_lanes = n_lanes
     lanes.n_tasks = n_tasks
-    lanes.turn.lock = 0
-    lanes.turn.is_begun = False
+    memset(lanes.turns, 0, sizeof(lanes.turns))
     return batch.lane_ranges.n - 1
 
 

@@ -395,8 +395,8 @@ cdef void choose_sizes(Batch* batch) noexcept nogil:
             rows += division.parent.end - division.parent.begin
             updates += SHARE_OF_SMALLER * division.work
             n_visits += 2.0 * division.ws.data.n_visits
-    # Chunks begin with a byte of the mask.
-    batch.chunk_size = <Py_ssize_t>task_work(batch, rows, MIN_CHUNK) // 8 * 8 + 8
+    # Chunks begin with a byte of the mask. They are short: nothing is merged after them.
+    batch.chunk_size = <Py_ssize_t>task_work(batch, rows / 2, MIN_CHUNK) // 8 * 8 + 8
     batch.sum_size = task_work(batch, updates, MIN_SUM_WORK)
     batch.search_size = task_work(batch, n_visits, MIN_VISITS)
 

@@ -218,8 +218,9 @@ def sampled_rows(
     if n_rows <= size:
         return rows
     generator = np.random.default_rng(settings.data_random_seed)
-    sample = generator.choice(n_rows, size, replace=False, shuffle=False)
-    sample.sort()
+    is_sampled = np.zeros(n_rows, dtype=np.bool_)
+    is_sampled[generator.choice(n_rows, size, replace=False, shuffle=False)] = True
+    sample = np.flatnonzero(is_sampled)
     return sample if rows is None else rows[sample]
 
 

@@ -348,7 +348,9 @@ def _store(
     sparse = source.sparse
     is_sparse = np.zeros(len(mappers), dtype=bool)
     is_sparse[sparse.number] = True
-    groups = make_groups(sparse, is_sparse, n_bins, settings, source.n_rows)
+    groups = make_groups(
+        sparse, is_sparse, n_bins, settings, source.n_rows, n_threads
+    )
     default_bin = np.full(len(mappers), -1, dtype=np.int32)
     if len(sparse.number):
         zero_bins = [mappers[j].zero_bin for j in np.flatnonzero(is_sparse)]
@@ -502,6 +504,7 @@ def make_groups(
     n_bins: NDArray[np.int32],
     settings: StorageSettings,
     n_rows: int,
+    n_threads: int,
 ) -> FeatureGroups:
     """Give a group to every dense column, and to every bundle that is dense enough."""
     group = np.full(len(n_bins), -1, dtype=np.int32)
@@ -519,6 +522,7 @@ def make_groups(
             n_stored,
             settings.max_conflict_rate,
             LANE_CODES,
+            n_threads=n_threads,
         )
         if settings.enable_bundle
         else np.arange(len(sparse.number), dtype=np.int32)

@@ -118,11 +118,14 @@ class TrainingRows:
 
     def weights_by_class(self, codes: Sequence[int]) -> Floats:
         """The weights of the rows of each class, and those of the others."""
-        sides = [
-            (self.sum_of((self.y == code) * 1.0), self.sum_of((self.y != code) * 1.0))
-            for code in codes
-        ]
-        return np.array(sides)
+        masks = [self.y == code for code in codes]
+        return np.array([(self._weight_of(m), self._weight_of(~m)) for m in masks])
+
+    def _weight_of(self, mask: NDArray[np.bool_]) -> float:
+        """The weight of some rows of all processes, rounded once."""
+        if self.weight is None and self.partition.collectives.n_ranks == 1:
+            return float(np.count_nonzero(mask))
+        return self.sum_of(mask * 1.0)
 
     def sum_of(self, values: Floats) -> float:
         """The weighted sum of a value of each row over all processes, rounded once."""

@@ -10,7 +10,7 @@ def first_fit(
 ) -> NDArray[np.int32]: ...
 def recent_fit(
     start: NDArray[np.int64], rows: NDArray[np.uint32], n_rows: int, max_conflicts: int,
-    n_codes: NDArray[np.int32], max_codes: int,
+    n_codes: NDArray[np.int32], max_codes: int, n_threads: int = ...,
 ) -> NDArray[np.int32]: ...
 def conflict_degrees(
     start: NDArray[np.int64], rows: NDArray[np.uint32], n_rows: int, budget: int = ...,
@@ -21,7 +21,7 @@ def most_columns(
 def find_bundles(
     start: NDArray[np.int64], rows: NDArray[np.uint32], n_rows: int,
     n_codes: NDArray[np.int32], max_conflict_rate: float, max_codes: int,
-    max_passes: int = ...,
+    max_passes: int = ..., n_threads: int = ...,
 ) -> NDArray[np.int32]: ...
 def have_bins(
     start: NDArray[np.int64], bin_start: NDArray[np.int64], n_bins: NDArray[np.int32],

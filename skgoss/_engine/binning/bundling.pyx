@@ -9,10 +9,12 @@ bundle has.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
 import numpy as np
 
+from skgoss._engine.atomics cimport fetch_add
 from skgoss._engine.bits cimport bits_set, lowest_bit
 from skgoss._engine.binning.stored_columns cimport stored_bin
 from skgoss._engine.random cimport mix
@@ -26,6 +28,9 @@ cdef enum:
     GRAPH_BUDGET = 1 << 26  # words or bits written to it: about 0.2 s
     MAX_TRIALS = 1 << 23    # columns tried, summed over the passes: about 3 s
     WATCH_EVERY = 64        # columns, of which most are short
+    COLUMNS_PER_TASK = 16
+    ROWS_PER_BLOCK = 8192   # for which the nearest cache has room
+    ENTRIES_PER_LOOK = 16   # a search for the first row of a block costs as much, at most
 
 ctypedef fused code_t:
     uint8_t
@@ -142,37 +147,6 @@ cdef void add_codes(
         slots.open &= ~(<uint64_t>1 << slot)
 
 
-cdef bint claim(
-    const SparseColumns* sparse, Slots* slots, Py_ssize_t column, int slot,
-) noexcept nogil:
-    """Add the column to the slot's bundle if it fits without a conflict.
-
-    Its rows are read once, where `find_slot` and `add_column` read them twice.
-    """
-    cdef uint64_t bit = <uint64_t>1 << slot
-    cdef int64_t begin = sparse.start[column]
-    cdef int64_t end = sparse.start[column + 1]
-    cdef int64_t i = begin
-    cdef uint64_t* word
-    if not (slots.open & bit and may_fit(
-            sparse, slots, slot, end - begin, sparse.n_codes[column])):
-        return False
-    while i < end:
-        word = &slots.taken[sparse.rows[i]]
-        if word[0] & bit:
-            break
-        word[0] |= bit
-        i += 1
-    if i < end:
-        while i > begin:
-            i -= 1
-            slots.taken[sparse.rows[i]] ^= bit
-        return False
-    slots.n_rows[slot] += end - begin
-    add_codes(sparse, slots, column, slot)
-    return True
-
-
 cdef Py_ssize_t fill_slots(
     const SparseColumns* sparse, Slots* slots, int64_t* columns_inout, Py_ssize_t n,
     int32_t first_bundle, int* n_opened_out, int32_t* bundle_out, Watch* watch,
@@ -221,72 +195,207 @@ cdef void first_fit_passes(
         max_passes -= 1
 
 
+cdef struct Neighbors:
+    # Rows are taken in blocks, in each of them column by column.
+    const SparseColumns* sparse
+    Py_ssize_t block          # rows
+    int32_t* before           # by block and column: see `find_before`
+    Watch* watch
+
+
+cdef int64_t first_at(const uint32_t* rows, int64_t first, int64_t end, int64_t row) noexcept nogil:
+    """Of ascending rows, the first from ``first`` on that is not below ``row``."""
+    cdef int64_t middle
+    while first < end:
+        middle = (first + end) // 2
+        if rows[middle] < row:
+            first = middle + 1
+        else:
+            end = middle
+    return first
+
+
+cdef void find_before(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    """Of each column, the last one before it that has a row of the block, too; -1: none."""
+    cdef Neighbors* all = <Neighbors*>context
+    cdef const SparseColumns* sparse = all.sparse
+    cdef int32_t* before = all.before + first // all.block * sparse.n_columns
+    cdef int32_t* newest = <int32_t*>malloc((end - first) * sizeof(int32_t))
+    cdef int64_t i, last
+    cdef Py_ssize_t j
+    cdef int32_t found
+    if newest == NULL:
+        # Nothing is known: columns may share a row with any other.
+        for j in range(sparse.n_columns):
+            before[j] = <int32_t>j - 1
+        return
+    memset(newest, -1, (end - first) * sizeof(int32_t))
+    for j in range(sparse.n_columns):
+        i = first_at(sparse.rows, sparse.start[j], sparse.start[j + 1], first)
+        last = first_at(sparse.rows, i, sparse.start[j + 1], end)
+        found = -1
+        while i < last:
+            found = max(found, newest[sparse.rows[i] - first])
+            newest[sparse.rows[i] - first] = <int32_t>j
+            i += 1
+        before[j] = found
+        if j % WATCH_EVERY == 0 and is_stopped(all.watch):
+            break
+    free(newest)
+
+
+cdef struct Ring:
+    # Bundle b is in slot -b % 64, until bundle b + 64 takes that.
+    Slots* slots
+    int64_t newest_column[SLOTS]
+    int64_t* previous         # by column: the one that its bundle got before; -1: none
+    int64_t written[SLOTS]    # the column up to which `taken` has the entries of a slot
+    Py_ssize_t first_newest   # the first column of the newest bundle
+
+
+cdef void write_slot(const SparseColumns* sparse, Ring* ring, int slot) noexcept nogil:
+    """Note the rows of a slot's columns that are not noted yet."""
+    cdef uint64_t bit = <uint64_t>1 << slot
+    cdef int64_t column = ring.newest_column[slot]
+    cdef int64_t i
+    while column != ring.written[slot]:
+        for i in range(sparse.start[column], sparse.start[column + 1]):
+            ring.slots.taken[sparse.rows[i]] |= bit
+        column = ring.previous[column]
+    ring.written[slot] = ring.newest_column[slot]
+
+
+cdef void clear_slot(const SparseColumns* sparse, Ring* ring, int slot) noexcept nogil:
+    """Forget the rows of a slot's columns."""
+    cdef int64_t column = ring.written[slot]
+    cdef int64_t i
+    while column >= 0:
+        for i in range(sparse.start[column], sparse.start[column + 1]):
+            ring.slots.taken[sparse.rows[i]] &= ~(<uint64_t>1 << slot)
+        column = ring.previous[column]
+    ring.newest_column[slot] = ring.written[slot] = -1
+
+
+cdef void push_column(
+    const SparseColumns* sparse, Ring* ring, Py_ssize_t column, int slot,
+) noexcept nogil:
+    """Put a column into a slot, whose rows are noted later."""
+    ring.previous[column] = ring.newest_column[slot]
+    ring.newest_column[slot] = column
+    add_codes(sparse, ring.slots, column, slot)
+
+
+cdef bint joins_newest(
+    const SparseColumns* sparse, const Ring* ring, Py_ssize_t column, int newest,
+    const int32_t* before,
+) noexcept nogil:
+    """Whether a column fits without a conflict into the newest bundle, as `before` tells."""
+    cdef int64_t n_entries = sparse.start[column + 1] - sparse.start[column]
+    return (
+        ring.slots.open >> newest & 1
+        and may_fit(sparse, ring.slots, newest, n_entries, sparse.n_codes[column])
+        and before[column] < ring.first_newest)
+
+
+cdef void note_free(
+    const SparseColumns* sparse, Ring* ring, Py_ssize_t column,
+) noexcept nogil:
+    """Note the rows of all slots that a column may fit into."""
+    cdef int64_t n_entries = sparse.start[column + 1] - sparse.start[column]
+    cdef uint64_t hit = ring.slots.open
+    cdef int slot
+    while hit:
+        slot = lowest_bit(hit)
+        hit &= hit - 1
+        if may_fit(
+            sparse, ring.slots, slot, n_entries if n_entries > LONG_COLUMN else 0,
+            sparse.n_codes[column],
+        ):
+            write_slot(sparse, ring, slot)
+
+
 cdef void recent_fit_pass(
-    const SparseColumns* sparse, Slots* slots, int64_t* previous, int32_t* bundle_out, Watch* watch,
+    const SparseColumns* sparse, Slots* slots, int64_t* previous, const int32_t* before,
+    int32_t* bundle_out, Watch* watch,
 ) noexcept nogil:
     """Put columns into the newest of 64 bundles that they fit, or into a new one.
 
-    The slots are a ring: bundle b is in slot -b % 64, until bundle b + 64 takes that.
-    `previous`, by column: the column that its bundle got before; -1: none.
+    ``before``, by column: the last one before it that it shares a row with; -1: none.
     """
     cdef int64_t conflicts[SLOTS]
-    cdef int64_t newest_column[SLOTS]
+    cdef Ring ring
     cdef Py_ssize_t column
-    cdef int64_t old, i
     cdef int32_t n_bundles = 0
     cdef int newest = 0
-    cdef bint is_added
     cdef int slot
+    ring.slots, ring.previous, ring.first_newest = slots, previous, 0
+    memset(ring.newest_column, -1, sizeof(ring.newest_column))
+    memset(ring.written, -1, sizeof(ring.written))
     slots.open = 0
     memset(slots.taken, 0, sparse.n_rows * sizeof(uint64_t))
     for column in range(sparse.n_columns):
         if column % WATCH_EVERY == 0 and is_stopped(watch):
             break
-        is_added = claim(sparse, slots, column, newest)
-        slot = newest if is_added else find_slot(
-            sparse, slots, column, newest, conflicts)
+        if joins_newest(sparse, &ring, column, newest, before):
+            slots.n_rows[newest] += sparse.start[column + 1] - sparse.start[column]
+            push_column(sparse, &ring, column, newest)
+            bundle_out[column] = n_bundles - 1
+            continue
+        note_free(sparse, &ring, column)
+        slot = find_slot(sparse, slots, column, newest, conflicts)
         if slot < 0:
             slot = newest = (SLOTS - n_bundles % SLOTS) % SLOTS
-            old = newest_column[slot] if n_bundles >= SLOTS else -1
-            while old >= 0:
-                for i in range(sparse.start[old], sparse.start[old + 1]):
-                    slots.taken[sparse.rows[i]] &= ~(<uint64_t>1 << slot)
-                old = previous[old]
-            newest_column[slot] = -1
+            clear_slot(sparse, &ring, slot)
             open_slot(slots, slot, conflicts)
             n_bundles += 1
-        if not is_added:
-            add_column(sparse, slots, column, slot, conflicts[slot])
-        previous[column] = newest_column[slot]
-        newest_column[slot] = column
+            ring.first_newest = column
+        add_column(sparse, slots, column, slot, conflicts[slot])
+        ring.previous[column] = ring.newest_column[slot]
+        ring.newest_column[slot] = ring.written[slot] = column
         bundle_out[column] = n_bundles - 1 - (slot - newest + SLOTS) % SLOTS
 
 
-cdef int are_valid(
-    const int64_t* start, const uint32_t* rows, Py_ssize_t n_columns, Py_ssize_t n_entries,
-    Py_ssize_t n_rows,
-) noexcept nogil:
-    """Whether the stored rows are within bounds and ascending."""
+cdef struct Checking:
+    const int64_t* start
+    const uint32_t* rows
+    Py_ssize_t n_rows
+    int64_t n_wrong           # columns
+
+
+cdef void check_some(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    """Count the columns whose rows are not within bounds, or do not ascend."""
+    cdef Checking* call = <Checking*>context
+    cdef const int64_t* start = call.start
     cdef Py_ssize_t j
     cdef int64_t i
     cdef uint32_t descends
+    for j in range(first, end):
+        # Compilers make vectors of a loop that ends where all of it is done.
+        descends = 0
+        for i in range(start[j] + 1, start[j + 1]):
+            descends |= call.rows[i - 1] >= call.rows[i]
+        if descends or (start[j] < start[j + 1] and call.rows[start[j + 1] - 1] >= call.n_rows):
+            fetch_add(&call.n_wrong, 1)
+
+
+cdef bint are_valid(
+    const int64_t* start, const uint32_t* rows, Py_ssize_t n_columns, Py_ssize_t n_entries,
+    Py_ssize_t n_rows, int n_threads,
+) noexcept nogil:
+    """Whether the stored rows are within bounds and ascending."""
+    cdef Checking call = Checking(start, rows, n_rows, 0)
+    cdef Py_ssize_t j
     if start[0] != 0 or start[n_columns] != n_entries:
         return False
     for j in range(n_columns):
         if start[j] > start[j + 1]:
             return False
-    for j in range(n_columns):
-        # Compilers make vectors of a loop that ends where all of it is done.
-        descends = 0
-        for i in range(start[j] + 1, start[j + 1]):
-            descends |= rows[i - 1] >= rows[i]
-        if descends or (start[j] < start[j + 1] and rows[start[j + 1] - 1] >= n_rows):
-            return False
-    return True
+    parallel_for(check_some, &call, n_columns, COLUMNS_PER_TASK, n_threads)
+    return call.n_wrong == 0
 
 
 cdef SparseColumns as_sparse_columns(
-    const int64_t[::1] start, const uint32_t[::1] rows, Py_ssize_t n_rows,
+    const int64_t[::1] start, const uint32_t[::1] rows, Py_ssize_t n_rows, int n_threads=1,
 ) except *:
     """Check arrays, and view them as sparse columns."""
     cdef SparseColumns sparse
@@ -299,7 +408,7 @@ cdef SparseColumns as_sparse_columns(
         sparse.n_rows = n_rows
         with nogil:
             valid = are_valid(
-                sparse.start, sparse.rows, sparse.n_columns, rows.shape[0], n_rows)
+                sparse.start, sparse.rows, sparse.n_columns, rows.shape[0], n_rows, n_threads)
     if not valid:
         raise ValueError(
             "start and rows must be lists of columns: start from 0 to len(rows), rows "
@@ -363,9 +472,25 @@ def first_fit(
     return bundle
 
 
+cdef columns_before(const SparseColumns* sparse, int n_threads, Watch* watch):
+    """Of each column, the last one before it that it shares a row with; -1: none."""
+    cdef Py_ssize_t n_entries = sparse.start[sparse.n_columns]
+    # Each block looks for its rows in all columns.
+    cdef Py_ssize_t n_blocks = 1 + min(
+        sparse.n_rows // ROWS_PER_BLOCK, n_entries // (ENTRIES_PER_LOOK * sparse.n_columns))
+    cdef Neighbors all = Neighbors(sparse, sparse.n_rows // n_blocks + 1, NULL, watch)
+    before = np.full(
+        (sparse.n_rows // all.block + 1, sparse.n_columns), -1, dtype=np.int32)
+    cdef int32_t[:, ::1] before_out = before
+    all.before = &before_out[0, 0]
+    with nogil:
+        parallel_for(find_before, &all, sparse.n_rows, all.block, n_threads)
+    return before.max(axis=0)
+
+
 def recent_fit(
     const int64_t[::1] start, const uint32_t[::1] rows, Py_ssize_t n_rows,
-    int64_t max_conflicts, const int32_t[::1] n_codes, int64_t max_codes,
+    int64_t max_conflicts, const int32_t[::1] n_codes, int64_t max_codes, int n_threads=1,
 ):
     """Put each column, in their own order, into the newest bundle that it fits.
 
@@ -379,17 +504,20 @@ def recent_fit(
     Returns (n_columns,), int32: each column's bundle, 0, 1, ... as they are opened.
     """
     cdef SparseColumns sparse = with_limits(
-        as_sparse_columns(start, rows, n_rows), max_conflicts, n_codes, max_codes)
+        as_sparse_columns(start, rows, n_rows, n_threads), max_conflicts, n_codes, max_codes)
     cdef int64_t[::1] previous = np.empty(sparse.n_columns, dtype=np.int64)
     cdef uint64_t[::1] taken = np.empty(n_rows + 1, dtype=np.uint64)
     bundle = np.empty(sparse.n_columns, dtype=np.int32)
     cdef int32_t[::1] bundle_out = bundle
+    cdef int32_t[::1] before
     cdef Slots slots
     cdef Watch watch = start_watch()
     slots.taken = &taken[0]
     if sparse.n_columns:
+        before = columns_before(&sparse, n_threads, &watch)
         with nogil:
-            recent_fit_pass(&sparse, &slots, &previous[0], &bundle_out[0], &watch)
+            recent_fit_pass(
+                &sparse, &slots, &previous[0], &before[0], &bundle_out[0], &watch)
     end_watch(&watch)
     return bundle
 
@@ -533,7 +661,7 @@ def most_columns(const int64_t[::1] start, const uint32_t[::1] rows, Py_ssize_t 
 
 def find_bundles(
     start, rows, Py_ssize_t n_rows, n_codes, double max_conflict_rate, int64_t max_codes,
-    int64_t max_passes=-1,
+    int64_t max_passes=-1, int n_threads=1,
 ):
     """Find few bundles of columns that hardly conflict (Algorithm 3).
 
@@ -553,7 +681,8 @@ def find_bundles(
     if max_passes < 0:
         max_passes = 1 + MAX_TRIALS // max(len(n_codes), 1)
     entries = np.diff(start)
-    packings = [recent_fit(start, rows, n_rows, max_conflicts, n_codes, max_codes)]
+    packings = [
+        recent_fit(start, rows, n_rows, max_conflicts, n_codes, max_codes, n_threads)]
     keys = []
     # No packing has fewer bundles than a row has columns, on average or at most.
     n_bundles = packings[0].max(initial=-1) + 1
@@ -650,7 +779,7 @@ def merge_bundles(
     - ``first_code``, (n_columns,): the code of each column's stored bin 0.
     - ``codes_out``, (n_bundles, n_rows): its type must hold the codes; that is not checked.
     """
-    cdef SparseColumns sparse = as_sparse_columns(start, rows, codes_out.shape[1])
+    cdef SparseColumns sparse = as_sparse_columns(start, rows, codes_out.shape[1], n_threads)
     cdef Py_ssize_t n_bundles = codes_out.shape[0]
     cdef Merging call
     if (

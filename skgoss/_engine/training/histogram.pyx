@@ -529,6 +529,11 @@ cdef inline int rounded_up(int n, int divisor) noexcept nogil:
     return (n + divisor - 1) // divisor * divisor
 
 
+cdef inline int chunks(double n, Py_ssize_t n_rows) noexcept nogil:
+    """A whole number of tasks that share out some rows."""
+    return <int>max(1.0, min(n + 0.5, <double>n_rows))
+
+
 cdef void list_ranges(Batch* batch, int index, double size) noexcept nogil:
     """List the tasks that sum a leaf's rows, of about ``size`` updates each.
 
@@ -542,15 +547,16 @@ cdef void list_ranges(Batch* batch, int index, double size) noexcept nogil:
     cdef int n_ranges = <int>max(
         1.0, min(n_tasks, UPDATES_PER_BIN * data.n_hist_bins / task_updates))
     cdef int n_lanes = rounded_up(rounded_up(data.n_lanes, n_ranges) // n_ranges, LANES_AT_ONCE)
-    cdef int n_chunks
+    cdef int n_lane_ranges = rounded_up(data.n_lanes, max(n_lanes, 1)) // max(n_lanes, 1)
     cdef int lane = 0
-    n_ranges = rounded_up(data.n_lanes, max(n_lanes, 1)) // max(n_lanes, 1)
-    n_ranges = max(n_ranges + (data.n_hist_bin_pieces > 0), 1)
-    n_chunks = <int>max(1.0, min(n_tasks / n_ranges + 0.5, <double>n_rows))
+    cdef double n_chunks = n_tasks / max(n_lane_ranges + (data.n_hist_bin_pieces > 0), 1)
     if data.n_hist_bin_pieces > 0:
-        list_lane_sums(batch, index, 0, 0, n_rows, n_chunks)
+        list_lane_sums(batch, index, 0, 0, n_rows, chunks(n_chunks, n_rows))
     while lane < data.n_lanes:
-        list_lane_sums(batch, index, lane, min(n_lanes, data.n_lanes - lane), n_rows, n_chunks)
+        n_lanes = min(n_lanes, data.n_lanes - lane)
+        list_lane_sums(
+            batch, index, lane, n_lanes, n_rows,
+            chunks(n_chunks * n_lanes * n_lane_ranges / data.n_lanes, n_rows))
         lane += n_lanes
 
 

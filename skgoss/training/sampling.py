@@ -129,13 +129,16 @@ class Bagging(Sampler):
         return Sample(self.rows, hessian)
 
     def _bag(self, begin: int, n_threads: int) -> NDArray[np.uint32]:
-        kept = self._kept(begin, n_threads)
-        units = self.units
-        if not any(units.collectives.all_gather(bool(kept.any()))):
+        kept, units = self._kept(begin, n_threads), self.units
+        rows = self._rows_of(kept, n_threads)
+        if not any(units.collectives.all_gather(len(rows) > 0)):
             kept[units.numbers == 0] = True
-        if self.unit is not None:
-            kept = kept[self.unit]
-        return kept_rows(kept, n_threads)
+            rows = self._rows_of(kept, n_threads)
+        return rows
+
+    def _rows_of(self, kept: NDArray[np.bool_], n_threads: int) -> NDArray[np.uint32]:
+        """The rows of the units that are kept."""
+        return kept_rows(kept if self.unit is None else kept[self.unit], n_threads)
 
     def _kept(self, round_index: int, n_threads: int) -> NDArray[np.bool_]:
         masks = [

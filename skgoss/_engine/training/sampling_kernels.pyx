@@ -10,7 +10,7 @@ import numpy as np
 
 from skgoss._engine.bits cimport bit_length
 from skgoss._engine.random cimport BAGGING, ONE_SIDE, below, draw, key
-from skgoss._engine.threads cimport parallel_shares
+from skgoss._engine.threads cimport parallel_shares, run_shares
 
 cdef extern from "sampling_kernels.h" nogil:
     enum:
@@ -42,13 +42,13 @@ cdef extern from "sampling_kernels.h" nogil:
     void set_rows(const uint32_t* rows, Py_ssize_t n, float value, float* values)
 
 cdef enum:
-    BLOCK = 32768
+    BLOCK = 8192
     # Of a digit of a radix selection; its counters stay in the first cache.
     DIGIT_BITS = 10
     # One-side sampling guesses from about so many rows, of which there are at least
     # MIN_PILOT_STRIDE times as many.
     MAX_PILOT_ROWS = 8192
-    MIN_PILOT_STRIDE = 32
+    MIN_PILOT_STRIDE = 64
     # The largest draw of a row.
     MAX_DRAW = 0x80000000
 
@@ -108,8 +108,7 @@ def bagging_mask(Py_ssize_t n_rows, double fraction, uint64_t seed, uint64_t rou
     if n_rows == 0:
         return kept
     bag = Bag(key(seed, BAGGING, round), <uint64_t>(fraction * DRAWS), first, &view[0])
-    with nogil:
-        parallel_shares(bag_block, &bag, n_rows, BLOCK, n_threads)
+    run_shares(bag_block, &bag, n_rows, BLOCK, n_threads, n_rows)
     return kept
 
 
@@ -143,20 +142,19 @@ def kept_rows(mask, int n_threads=1):
     cdef Py_ssize_t n = kept.shape[0]
     cdef Py_ssize_t n_blocks = (n + BLOCK - 1) // BLOCK
     cdef int64_t[::1] start = np.zeros(n_blocks + 1, dtype=np.int64)
+    cdef Py_ssize_t block
     cdef RowLists lists
     cdef uint32_t[::1] rows_out
-    cdef int threads = n_threads
     if n == 0:
         return np.empty(0, dtype=np.uint32)
     lists.kept, lists.start = &kept[0], &start[0]
-    with nogil:
-        parallel_shares(count_block, &lists, n, BLOCK, threads)
-    np.cumsum(start, out=np.asarray(start))
+    run_shares(count_block, &lists, n, BLOCK, n_threads, n)
+    for block in range(n_blocks):
+        start[block + 1] += start[block]
     rows_out = rows = np.empty(start[n_blocks], dtype=np.uint32)
     if start[n_blocks] > 0:
         lists.rows = &rows_out[0]
-        with nogil:
-            parallel_shares(list_block, &lists, n, BLOCK, threads)
+        run_shares(list_block, &lists, n, BLOCK, n_threads, n)
     return rows
 
 

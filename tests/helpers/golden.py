@@ -19,7 +19,7 @@ import golden_fits
 import numpy as np
 
 import skgoss
-from skgoss.model.ensemble import Tree
+from skgoss.model.ensemble import Ensemble, Tree
 from skgoss.objectives.objectives import (
     ANY,
     COUNTS,
@@ -112,14 +112,17 @@ def rows() -> tuple[np.ndarray, dict[str, np.ndarray], np.ndarray]:
     return X, targets, draw.integers(1, 64, N_ROWS) / 16.0
 
 
-def digest(trees: list[Tree]) -> str:
-    """The first digits of the SHA-256 of every number of every tree."""
+def digest(ensemble: Ensemble) -> str:
+    """The first digits of the SHA-256 of every number of every tree and line."""
+    names = [field.name for field in dataclasses.fields(Tree)]
+    items = [(name, getattr(tree, name)) for tree in ensemble.trees for name in names]
+    if ensemble.linear is not None:
+        items += ensemble.linear._asdict().items()
     found = hashlib.sha256()
-    for tree in trees:
-        for field in dataclasses.fields(Tree):
-            values = np.ascontiguousarray(getattr(tree, field.name))
-            found.update(f"{field.name} {values.dtype} {values.shape}".encode())
-            found.update(values.astype(values.dtype.newbyteorder("<")).tobytes())
+    for name, array in items:
+        values = np.ascontiguousarray(array)
+        found.update(f"{name} {values.dtype} {values.shape}".encode())
+        found.update(values.astype(values.dtype.newbyteorder("<")).tobytes())
     return found.hexdigest()[:16]
 
 
@@ -143,7 +146,7 @@ def fit(objective: str, options: dict[str, Any], weighted: bool) -> str:
         params=params,
     )
     booster = skgoss.train(params, data, num_boost_round=n_rounds)
-    return digest(list(booster._model.trees.trees))
+    return digest(booster._model.trees)
 
 
 def models() -> dict[str, tuple[str, dict[str, Any], bool]]:
@@ -158,6 +161,8 @@ def models() -> dict[str, tuple[str, dict[str, Any], bool]]:
     shared = {"multi_strategy": "multi_output_tree"}
     table["multiclass, shared trees"] = ("multiclass", shared, False)
     table["multiclassova, shared trees, weights"] = ("multiclassova", shared, True)
+    linear = OPTIONS["bagging"] | OPTIONS["linear"]
+    table["multiclass, linear, weights"] = ("multiclass", linear, True)
     return table
 
 

@@ -365,6 +365,36 @@ def test_scores_are_followed_and_threads_change_nothing(options):
     assert models[0].best_score_["valid_2"]["rmse"] == pytest.approx(error, rel=1e-9)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"subsample": 0.5, "subsample_freq": 1},
+        {"multi_strategy": "multi_output_tree"},
+        {"data_sample_strategy": "goss", "learning_rate": 0.5},
+        {"folds": 2},
+    ],
+)
+def test_scores_of_classes_are_followed_and_threads_change_nothing(options):
+    """Trees of classes grow side by side."""
+    random = np.random.default_rng(5)
+    features = random.normal(size=(6000, 6))
+    features[random.random(features.shape) < 0.01] = np.nan
+    y = np.digitize(np.nan_to_num(features[:, 0] * features[:, 1]), [-0.2, 0.3])
+    models = [
+        LGBMClassifier(n_estimators=4, linear_tree=True, n_jobs=k, **options).fit(
+            features, y, **({} if "folds" in options else {"eval_set": [(features, y)]})
+        )
+        for k in (1, 3)
+    ]
+    first, second = (model.booster_.model_to_string() for model in models)
+    assert first.split("\nparameters")[0] == second.split("\nparameters")[0]
+    if "folds" not in options:
+        own = models[0].predict_proba(features)[np.arange(len(y)), y]
+        loss = models[0].best_score_["training"]["multi_logloss"]
+        assert loss == pytest.approx(-np.log(own).mean(), rel=1e-9)
+
+
 def test_weights_mean_copies():
     copies = RNG.integers(0, 4, size=len(Y))
     options = {"linear_lambda": 0.1, "min_child_samples": 1, "min_data_in_bin": 1}

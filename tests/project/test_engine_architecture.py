@@ -17,8 +17,10 @@ ENGINE = Path(skgoss.__file__).parent / "_engine"
 LAYERS = tuple(
     frozenset(layer.split())
     for layer in (
-        # The trees of a fit; their use on other rows of the same bins.
-        "training.grower training.score",
+        # The trees of a fit; their lines; their use on other rows of the same bins.
+        "training.grower",
+        "training.linear_leaves",
+        "training.score",
         # One tree: its leaves are divided, and their children searched.
         "training.tree",
         "training.children",

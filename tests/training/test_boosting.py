@@ -500,6 +500,8 @@ AMOUNTS = np.abs(smooth_target(table(400, 4, 5), 5)) + 0.1
         ({"objective": "multiclass", "num_class": 3, "num_threads": 2}, LABELS),
         ({"objective": "multiclassova", "num_class": 3}, LABELS),
         ({"objective": "regression", "feature_fraction": 0.5}, AMOUNTS),
+        ({"objective": "regression", "linear_tree": True}, AMOUNTS),
+        ({"objective": "multiclass", "num_class": 3, "linear_tree": True}, LABELS),
         ({"objective": "huber", "extra_trees": True}, AMOUNTS),
         ({"objective": "tweedie", "enable_bundle": False}, AMOUNTS),
         ({"objective": "cross_entropy_lambda"}, AMOUNTS / AMOUNTS.max()),

@@ -59,8 +59,8 @@ cdef void fit_or_keep_constant(
     const Rates* rates, const Line* line_out, double* memory, double* score,
 ) noexcept nogil
 
-# Adds the values of rows to their scores, which lie ``step`` apart. ``leaf`` has the leaf of each of
-# the ``n`` rows, and ``rows`` have their numbers among the values and scores.
+# Adds the values of ``n`` rows to their scores, which lie ``step`` apart. ``leaf`` has the leaf of
+# each row, and ``rows`` have their numbers among the values and scores.
 cdef void add_line_values(
     const Values* values, const Lines* lines, int64_t n_leaves, const double* leaf_value,
     int64_t value_step, const int32_t* leaf, const uint32_t* rows, int64_t n, double* memory,

@@ -10,7 +10,7 @@ threads take whole leaves of a fit, and sums do not depend on them.
 """
 
 from libc.math cimport INFINITY, NAN, fabs, isfinite, sqrt
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch

@@ -738,11 +738,11 @@ cdef class TreeGrower:
     cdef _add_tree(
         self, const Workspace* ws, LineFit line_fit, double[:, ::1] scores, int k,
     ):
-        """Add the tree of score ``k`` to the forest, and its lines to rows that have no leaf."""
+        """Add the tree of score ``k`` to the forest, and its lines to rows it has not seen."""
         raise_status(self.forest.add(ws))
         if line_fit is not None and scores is not None:
             line_fit.add_to_others(
-                ws, self.forest, self.store, self.shared.data.missing_bin, self.n_threads,
+                self.forest, self.store, self.shared.data.missing_bin, self.n_threads,
                 &scores[k, 0])
 
     cdef _raise(self, int status):

@@ -29,13 +29,11 @@ cdef class LineFit:
     cdef Py_ssize_t n_rows
     cdef const uint32_t[::1] numbers  # of the rows in the store; None: all of the store's
     cdef const uint32_t[::1] rows  # that trees are grown on; None: all
-    cdef Py_ssize_t n_sampled
-    # The rows that are in no leaf, and their numbers in the store.
+    # The other rows, and their numbers in the store; 0: they are not listed yet.
     cdef Py_ssize_t n_others
     cdef Pile others          # of uint32_t
     cdef Pile numbers_of_others  # of uint32_t
     cdef Pile is_other        # of uint8_t, by row
-    cdef bint are_unsampled   # whether they are the rows outside the sample
     cdef Pile tasks
     cdef Pile memory          # of double, of all threads
 
@@ -44,10 +42,10 @@ cdef class LineFit:
         self, Shared* shared, Workspace* workspaces, const Round* rounds, int n, int first,
         int n_threads, double[:, ::1] scores)
     cdef add_to_others(
-        self, const Workspace* ws, Forest forest, BinStore store, const int32_t* missing_bin,
-        int n_threads, double* score)
+        self, Forest forest, BinStore store, const int32_t* missing_bin, int n_threads,
+        double* score)
     cdef leaves(self)
     cdef _plan_tree(self, const Workspace* ws, const Round* round, double* score, int k)
     cdef _add_path(self, const Workspace* ws, const Leaf* leaf)
     cdef _prepare(self, int64_t first)
-    cdef _find_others(self, const Workspace* ws)
+    cdef _find_others(self)

@@ -15,11 +15,11 @@ from skgoss._engine.model.leaves cimport more
 from skgoss._engine.model.linear_kernels cimport (
     Derivatives, LeafRows, Line, Lines, Rates, Values, fit_or_keep_constant, keep_slopes,
     line_memory)
-from skgoss._engine.signals cimport end_watch, is_stopped, start_watch
+from skgoss._engine.signals cimport end_watch, is_stopped
 from skgoss._engine.threads cimport parallel_for
 from skgoss._engine.training.score cimport add_lines
 from skgoss._engine.training.workspace cimport (
-    MIN_ROWS_FOR_TEAM, Leaf, Round, Shared, Workspace, position_of)
+    MIN_ROWS_FOR_TEAM, Leaf, Round, Shared, Workspace)
 
 
 # A leaf whose line is to be fitted.
@@ -148,9 +148,7 @@ cdef class LineFit:
         self.start.n = self.constant.n = self.lower.n = self.upper.n = 0
         self.feature.n = self.coefficient.n = self.mean.n = 0
         (<int64_t*>more(&self.start, 1, sizeof(int64_t)))[0] = 0
-        self.rows = rows
-        self.n_sampled = self.n_rows if rows is None else rows.shape[0]
-        self.are_unsampled = False
+        self.rows, self.n_others = rows, 0
 
     cdef fit(
         self, Shared* shared, Workspace* workspaces, const Round* rounds, int n, int first,
@@ -251,24 +249,19 @@ cdef class LineFit:
             self.raw.prepare(np.array(sorted(missing), dtype=np.int32))
 
     cdef add_to_others(
-        self, const Workspace* ws, Forest forest, BinStore store, const int32_t* missing_bin,
-        int n_threads, double* score,
+        self, Forest forest, BinStore store, const int32_t* missing_bin, int n_threads,
+        double* score,
     ):
-        """Add the values of rows that are in no leaf of the forest's last tree.
+        """Add the values of rows that no tree is grown on, in the forest's last tree.
 
-        They find their leaves by their bins. ``ws`` has the same tree.
+        They find their leaves by their bins.
         """
-        cdef int64_t first_leaf, n_in_leaves = 0
+        cdef int64_t first_leaf = forest.leaf_start[forest.n_trees - 1] - self.leaves_before
         cdef Lines lines
-        cdef int i
-        for i in range(ws.n_leaves):
-            n_in_leaves += ws.leaves[i].end - ws.leaves[i].begin
-        if n_in_leaves == self.n_rows or ws.n_leaves == 1:
+        if self.rows is None or self.rows.shape[0] == self.n_rows:
             return
-        if not (self.are_unsampled and n_in_leaves == self.n_sampled):
-            self.are_unsampled = n_in_leaves == self.n_sampled
-            self._find_others(ws)
-        first_leaf = forest.leaf_start[forest.n_trees - 1] - self.leaves_before
+        if self.n_others == 0:
+            self._find_others()
         lines = Lines(
             <int64_t*>self.start.items + first_leaf, <int32_t*>self.feature.items,
             <double*>self.coefficient.items, <double*>self.constant.items + first_leaf,
@@ -278,27 +271,19 @@ cdef class LineFit:
             <uint32_t*>self.numbers_of_others.items, <uint32_t*>self.others.items,
             self.n_others, score)
 
-    cdef _find_others(self, const Workspace* ws):
-        """List the rows that are in no leaf of a tree."""
+    cdef _find_others(self):
+        """List the rows outside the sample."""
         cdef uint8_t* is_other
         cdef uint32_t* others
         cdef uint32_t* numbers
-        cdef const uint64_t* records
         cdef Py_ssize_t i, n = 0
-        cdef int k
         self.is_other.n = self.others.n = self.numbers_of_others.n = 0
         is_other = <uint8_t*>more(&self.is_other, self.n_rows, 1)
         others = <uint32_t*>more(&self.others, self.n_rows, sizeof(uint32_t))
         numbers = <uint32_t*>more(&self.numbers_of_others, self.n_rows, sizeof(uint32_t))
         memset(is_other, True, self.n_rows)
-        if self.are_unsampled:
-            for i in range(self.n_sampled):
-                is_other[self.rows[i]] = False
-        else:
-            for k in range(ws.n_leaves):
-                records = ws.records[ws.leaves[k].buffer]
-                for i in range(ws.leaves[k].begin, ws.leaves[k].end):
-                    is_other[position_of(ws, records[i])] = False
+        for i in range(self.rows.shape[0]):
+            is_other[self.rows[i]] = False
         for i in range(self.n_rows):
             others[n] = <uint32_t>i
             n += is_other[i]

@@ -15,22 +15,16 @@
 #define LINEAR_ROWS 256
 /* Sums have so many lanes, whatever the instruction set. */
 #define LINEAR_WIDTH 8
-/* Rows whose columns are read one after the other: they stay in the nearest cache. */
-#define ROWS_AT_ONCE 32
-
 /* Copy the values of n rows in p columns into a block. */
 static void load_columns(const uint64_t *address, const int64_t *stride, const int32_t *feature,
                          int64_t p, const uint32_t *rows, ptrdiff_t n, double *block_out)
 {
-    for (ptrdiff_t first = 0; first < n; first += ROWS_AT_ONCE) {
-        const ptrdiff_t end = first + ROWS_AT_ONCE < n ? first + ROWS_AT_ONCE : n;
-        for (int64_t j = 0; j < p; j++) {
-            const char *column = (const char *)(uintptr_t)address[feature[j]];
-            const int64_t step = stride[feature[j]];
-            double *x = block_out + j * LINEAR_ROWS;
-            for (ptrdiff_t i = first; i < end; i++)
-                x[i] = *(const double *)(column + rows[i] * step);
-        }
+    for (int64_t j = 0; j < p; j++) {
+        const char *column = (const char *)(uintptr_t)address[feature[j]];
+        const int64_t step = stride[feature[j]];
+        double *x = block_out + j * LINEAR_ROWS;
+        for (ptrdiff_t i = 0; i < n; i++)
+            x[i] = *(const double *)(column + rows[i] * step);
     }
 }
 

@@ -37,6 +37,8 @@ class Run:
         self.seconds = 0.0  # the time of all rounds
         # The metrics by the numbers of rounds after which they were computed.
         self.results: dict[int, list[EvalResult]] = {}
+        # The first metric after them, so that less is better; not NaN.
+        self.losses: dict[int, float] = {}
         self._evaluates_all = evaluates_all
         self._rests = rests
 
@@ -63,10 +65,16 @@ class Run:
                 is_last = self.has_ended or n == n_rounds
                 is_due = self._evaluates_all or is_last or n.bit_count() == 1
                 if is_due and n not in self.results:
-                    self.results[n] = self.rounds.evaluate()
+                    self._evaluate(n)
         if self._rests:
             self.rounds.rest()
         self.seconds += time.perf_counter() - begin
+
+    def _evaluate(self, n_rounds: int) -> None:
+        results = self.results[n_rounds] = self.rounds.evaluate()
+        if results:
+            loss = loss_of(results[0])
+            self.losses[n_rounds] = inf if isnan(loss) else loss
 
     def results_after(self, n_rounds: int) -> list[EvalResult]:
         """The metrics after so many rounds; if the run has ended before, the last."""
@@ -81,16 +89,9 @@ class Run:
         return history
 
     @property
-    def losses(self) -> dict[int, float]:
-        """The first metric by numbers of rounds, so that less is better; not NaN."""
-        losses = {n: loss_of(results[0]) for n, results in self.results.items()}
-        return {n: inf if isnan(loss) else loss for n, loss in losses.items()}
-
-    @property
     def best_round(self) -> int:
         """The number of rounds with the lowest loss."""
-        losses = self.losses
-        return min(losses, key=losses.__getitem__)
+        return min(self.losses, key=self.losses.__getitem__)
 
     def end(self) -> None:
         """Forget all but the metrics: no rounds follow."""

@@ -26,10 +26,10 @@ from skgoss.training.run import Run
 from skgoss.training.schedule import run_all
 from skgoss.utils.messages import warn
 
-# So much of the time of a round is in proportion to its leaves. Linear leaves add that
-# of a round of the user's options, and as much again if there are so few rows.
+# So much of the time of a round is in proportion to its leaves, and rounds with linear
+# leaves take so many times as long.
 _OF_LEAVES = 0.6
-_ROWS_FOR_TWICE = 500
+_OF_LINES = 1.4
 # The user's options take so many rounds as a unit of time, of which a preset has at
 # most so many, or so many for each fold whose model it keeps.
 _ROUNDS_OF_FIT = 100
@@ -326,7 +326,7 @@ class _Candidate(Racer):
         of_leaves = 1.0 if usual is None else self.n_leaves_of_round / usual
         cost = 1.0 + _OF_LEAVES * (of_leaves - 1.0)
         if self.fit.settings.linear_tree:
-            cost += 1.0 + _ROWS_FOR_TWICE / self.n_learned
+            cost *= _OF_LINES
         return cost / _ROUNDS_OF_FIT
 
     @property

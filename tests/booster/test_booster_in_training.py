@@ -214,8 +214,8 @@ def test_what_is_interrupted_is_done_again(case):
 
 
 def stopped_after(grow: Callable[..., bool]) -> Callable[..., bool]:
-    def stop(*args: Any) -> bool:
-        grow(*args)
+    def stop(*args: Any, **options: Any) -> bool:
+        grow(*args, **options)
         raise KeyboardInterrupt
 
     return stop

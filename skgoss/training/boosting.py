@@ -43,9 +43,10 @@ Lines = list[tuple[NDArray[Any], ...]]
 # So many times columns and thresholds are drawn for a round without a split.
 _DRAWS = 30
 
-# If somebody watches the rounds, and so may end them, so many scores may be computed in
-# vain. In larger fits Python's part of a round counts for little. Not tuned.
-_MOST_VALUES = 1 << 19
+# If somebody watches the rounds, and so may end them, rounds that read so many values
+# may grow in vain, which takes some milliseconds. In larger fits Python's part of a
+# round counts for little. Not tuned.
+_MOST_VALUES = 1 << 22
 
 
 # Rows and the scores, (n_scores, n_rows), that trees are added to.
@@ -377,10 +378,9 @@ class Boosting(LockedRounds):
         self._n_expected = n_rounds if self._grows_ahead else 0
         self._most_ahead = AHEAD
         if is_watched:
-            n_values = self.scores.size
+            n_values = self.scores.size * len(self.dataset.feature)
             n_values += sum(scores.size for _, scores in self._scored_sets())
-            most = _MOST_VALUES // n_values
-            self._most_ahead = min(AHEAD, max(1, most))
+            self._most_ahead = min(AHEAD, 1 + _MOST_VALUES // (1 + n_values))
 
     @property
     def _grows_ahead(self) -> bool:

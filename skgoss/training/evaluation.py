@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss.binning.rows import Rows
-from skgoss.objectives.link import transform
+from skgoss.objectives.link import IDENTITY, transform
 from skgoss.objectives.metrics import CustomMetric, EvalData, Result
 from skgoss.objectives.output_metrics import AnyMetric
 from skgoss.training.binned import BinnedRows
@@ -198,7 +198,9 @@ class EvaluationSet:
         for metric in (*self.metrics, *more):
             link = metric.link
             if id(link) not in by_link:
-                predictions = raw if link is None else transform(link, raw, n_threads)
+                predictions = raw
+                if not (link is None or link == IDENTITY):
+                    predictions = transform(link, raw, n_threads)
                 by_link[id(link)] = data._replace(
                     scores=predictions, n_threads=n_threads
                 )
@@ -223,7 +225,7 @@ class EvaluationSet:
 
     def _distinct(self, results: list[Result]) -> list[Result]:
         """The results, renamed if an earlier result has the same name."""
-        if len({result.name for result in results}) == len(results):
+        if len(results) == 1:
             return results
         distinct: dict[str, Result] = {}
         renamed = []

@@ -101,9 +101,6 @@ class LockedRounds(Rounds):
 
     @contextmanager
     def expecting(self, n_rounds: int, *, is_watched: bool) -> Iterator[None]:
-        if n_rounds < 2:
-            yield
-            return
         self._expect(n_rounds, is_watched)
         try:
             yield

@@ -41,8 +41,8 @@ class Lockstep:
         return self._runs[0].rounds.sets
 
     def __enter__(self) -> Self:
-        n_rounds = self.settings.n_estimators if self._ahead else 1
-        for run in self._runs:
+        n_rounds = self.settings.n_estimators
+        for run in self._runs if self._ahead else ():
             expecting = run.rounds.expecting(n_rounds, is_watched=True)
             self._entered.enter_context(expecting)
         self._entered.enter_context(self._schedule)

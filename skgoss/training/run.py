@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from math import inf, isnan
 from threading import Lock
 
@@ -56,7 +57,10 @@ class Run:
         if self.has_ended or n >= n_rounds:
             return
         begin = time.perf_counter()
-        with self.rounds.expecting(n_rounds - n, is_watched=True):
+        expecting: AbstractContextManager[None] = nullcontext()
+        if n_rounds - n > 1:
+            expecting = self.rounds.expecting(n_rounds - n, is_watched=True)
+        with expecting:
             while not self.has_ended and n < n_rounds:
                 has_grown = self.rounds.boost()
                 self.n_grown += has_grown

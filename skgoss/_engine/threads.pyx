@@ -6,7 +6,10 @@ once, the last one maybe shorter: they do not depend on the number of threads. N
 within a loop runs on further threads.
 """
 
-from libc.stdint cimport int32_t, uintptr_t
+from libc.stdint cimport int32_t, int64_t, uintptr_t
+from libc.string cimport memset
+
+from skgoss._engine.atomics cimport fetch_add, spin_lock, spin_unlock
 
 import numpy as np
 
@@ -148,3 +151,44 @@ def traced_inside(Py_ssize_t n, int n_threads):
     with nogil:
         parallel_for(trace_inside, &context, n, 1, n_threads)
     return trace
+
+
+cdef struct TaskTrace:
+    TaskList tasks
+    int64_t lock
+    Trace trace
+    Py_ssize_t n
+
+
+cdef int trace_task(
+    TaskList* tasks, Py_ssize_t number, bint is_late, int thread,
+) noexcept nogil:
+    """Add up to two other tasks."""
+    cdef TaskTrace* all = <TaskTrace*>tasks
+    cdef int64_t n_added
+    trace_block(&all.trace, number + is_late * all.n, number + is_late * all.n + 1, thread)
+    if not is_late:
+        spin_lock(&all.lock)
+        n_added = min(<int64_t>2, all.n - tasks.n_ready)
+        fetch_add(&tasks.n_open, n_added)
+        fetch_add(&tasks.n_ready, n_added)
+        spin_unlock(&all.lock)
+    return -1
+
+
+def traced_tasks(Py_ssize_t n, Py_ssize_t n_late, int n_threads):
+    """Run n empty tasks, the first of which adds the others, and late ones.
+
+    Returns what `traced` does, the late ones last.
+    """
+    trace = np.zeros((2, n + n_late + 1), dtype=np.int32)
+    cdef int32_t[:, ::1] out = trace
+    cdef TaskTrace context
+    memset(&context, 0, sizeof(TaskTrace))
+    context.trace, context.n = Trace(&out[0, 0], &out[1, 0]), n
+    context.tasks.run = trace_task
+    context.tasks.n_ready, context.tasks.n_late = min(n, 1), n_late
+    context.tasks.n_open = context.tasks.n_ready + n_late
+    with nogil:
+        run_task_list(&context.tasks, n_threads)
+    return trace[:, :n + n_late]

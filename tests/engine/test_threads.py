@@ -141,11 +141,28 @@ def test_a_loop_within_a_loop_stays_on_its_thread():
         assert (thread == 0).all()
 
 
-def test_loops_of_many_threads_at_once():
+@pytest.mark.parametrize("n_threads", [1, 2, 5, 100])
+@pytest.mark.parametrize(("n", "n_late"), [(0, 0), (0, 3), (1, 0), (2, 1), (300, 20)])
+def test_each_task_runs_once(n, n_late, n_threads):
+    for _ in range(50):
+        visits, thread = threads.traced_tasks(n, n_late, n_threads)
+        assert (visits == 1).all()
+        assert ((thread >= 0) & (thread < n_threads)).all()
+
+
+@pytest.mark.parametrize(
+    "traced",
+    [
+        lambda: threads.traced(200, 3, 4, False),
+        lambda: threads.traced_tasks(200, 10, 4),
+    ],
+    ids=["loop", "tasks"],
+)
+def test_loops_of_many_threads_at_once(traced):
     from concurrent.futures import ThreadPoolExecutor
 
     def runs(_):
-        return all((threads.traced(200, 3, 4, False)[0] == 1).all() for _ in range(200))
+        return all((traced()[0] == 1).all() for _ in range(200))
 
     with ThreadPoolExecutor(8) as pool:
         assert all(pool.map(runs, range(8)))

@@ -70,6 +70,9 @@ def rows(kind: str) -> tuple[Any, np.ndarray]:
         X = csr_array((values, column, start), (n, n_variables * n_levels))
         y = rng.standard_normal((n_variables, n_levels))[np.arange(n_variables), level]
         return X, y.sum(axis=1) + rng.standard_normal(n)
+    if kind == "wide":  # leaves of few rows have no histogram
+        X = rng.standard_normal((300, 8000)).astype(np.float32)
+        return X, X[:, 0] + X[:, 1]
     n = {"few": 1000, "many": 60_000, "mostly zero": 20_000}[kind]
     X = rng.standard_normal((n, 20))
     X[:, 3] = rng.integers(0, 12, n)
@@ -211,6 +214,10 @@ THREADS: dict[tuple[str, int | str], dict[str, Model]] = {
         "plain": classifier(),
         "bagging": classifier(**BAGS),
         "no bundles": classifier(enable_bundle=False),
+    },
+    ("wide", "numbers"): {
+        "random cuts": regressor(min_child_samples=5, extra_trees=True),
+        "columns of a node": regressor(min_child_samples=5, feature_fraction_bynode=0.3),
     },
     # Trees of several classes or outputs grow side by side, and so do folds.
     ("few", "numbers"): {

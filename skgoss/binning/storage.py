@@ -348,9 +348,7 @@ def _store(
     sparse = source.sparse
     is_sparse = np.zeros(len(mappers), dtype=bool)
     is_sparse[sparse.number] = True
-    groups = make_groups(
-        sparse, is_sparse, n_bins, settings, source.n_rows, n_threads
-    )
+    groups = make_groups(sparse, is_sparse, n_bins, settings, source.n_rows, n_threads)
     default_bin = np.full(len(mappers), -1, dtype=np.int32)
     if len(sparse.number):
         zero_bins = [mappers[j].zero_bin for j in np.flatnonzero(is_sparse)]

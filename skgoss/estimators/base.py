@@ -46,7 +46,7 @@ Metric = MetricName | str | Callable[..., Any]
 Metrics = Metric | Iterable[Metric]
 
 # From the predictions of a model to what a method returns.
-Finish = Callable[[FittedModel, NDArray[np.float64]], Any]
+Finish = Callable[[FittedModel, NDArray[np.float64], int], Any]
 
 # What ``init_model`` may be.
 EarlierModel = Union["LGBMModel", Booster, str, PathLike[str]]
@@ -642,7 +642,9 @@ class LGBMModel(
             X, output, span, validate_features, n_threads, self._finish, to_parquet
         )
 
-    def _finish(self, model: FittedModel, values: NDArray[np.float64]) -> Any:
+    def _finish(
+        self, model: FittedModel, values: NDArray[np.float64], n_threads: int
+    ) -> Any:
         """What ``predict`` returns for the model's predictions."""
         return values
 
@@ -668,7 +670,9 @@ class LGBMModel(
                 model.check_names(rows)
             columns = self._columns(model, rows)
             values = predictions.compute(model, columns, output, rounds, n_threads)
-            return finish(model, values) if output == "prediction" else values
+            if output != "prediction":
+                return values
+            return finish(model, values, n_threads)
 
         open_file = partial(self._open_file, model)
         return predictions.in_batches(X, model.schema, compute, open_file, to_parquet)
@@ -699,8 +703,9 @@ class LGBMModel(
         """The output after each round; errors come at once, and not with the first."""
         model = self._model
         columns = self._loaded_columns(model, X)
-        outputs = predictions.staged(model, columns, self._n_threads())
-        return (finish(model, values) for values in outputs)
+        n_threads = self._n_threads()
+        outputs = predictions.staged(model, columns, n_threads)
+        return (finish(model, values, n_threads) for values in outputs)
 
     @docstrings.of_prediction
     def explain(

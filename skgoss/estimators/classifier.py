@@ -153,12 +153,14 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         tags.classifier_tags.multi_label = True
         return tags
 
-    def _finish(self, model: FittedModel, values: NDArray[np.float64]) -> Any:
+    def _finish(
+        self, model: FittedModel, values: NDArray[np.float64], n_threads: int
+    ) -> Any:
         """The labels of the most probable classes; raw scores if there is no link.
 
         If there are several targets, each has a column.
         """
-        probabilities = _probabilities(model, values)
+        probabilities = _probabilities(model, values, n_threads)
         if not isinstance(model.objective, str | list):
             return probabilities
         if not isinstance(model.classes, list):
@@ -328,7 +330,9 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         return _probabilities(self._model, super().oof_prediction_)
 
 
-def _probabilities(model: FittedModel, output: NDArray[np.float64]) -> Any:
+def _probabilities(
+    model: FittedModel, output: NDArray[np.float64], n_threads: int = 1
+) -> Any:
     """The probabilities of all classes, in a list if there are several targets.
 
     Raw scores as they are if there is no link.
@@ -340,9 +344,9 @@ def _probabilities(model: FittedModel, output: NDArray[np.float64]) -> Any:
         )
         return output
     if not isinstance(model.classes, list):
-        return _of_all_classes(output, model.classes)
+        return _of_all_classes(output, model.classes, n_threads)
     return [
-        _of_all_classes(output[:, first:stop], labels)
+        _of_all_classes(output[:, first:stop], labels, n_threads)
         for (first, stop), labels in zip(
             scores_of_targets(model.classes), model.classes, strict=True
         )
@@ -350,13 +354,10 @@ def _probabilities(model: FittedModel, output: NDArray[np.float64]) -> Any:
 
 
 def _of_all_classes(
-    output: NDArray[np.float64], classes: NDArray[Any]
+    output: NDArray[np.float64], classes: NDArray[Any], n_threads: int
 ) -> NDArray[np.float64]:
     """The probabilities of all classes of a target, from those of its scores."""
     if output.ndim == 2 and output.shape[1] > 1:
         return np.ascontiguousarray(output)
     positive = output.reshape(len(output))
-    both = np.empty((len(output), 2))
-    both[:, 1] = positive
-    np.subtract(1.0, positive, out=both[:, 0])
-    return both[:, : len(classes)]
+    return predictions.both_classes(positive, n_threads)[:, : len(classes)]

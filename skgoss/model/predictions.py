@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from skgoss._engine.objectives import link_kernels
 from skgoss.binning.source_binning import select_columns
 from skgoss.columns.columns import Columns
 from skgoss.columns.schema import ColumnSchema
@@ -102,6 +103,13 @@ def linked(scores: Floats, link: Link | None, n_threads: int) -> Floats:
         scores = link(scores, n_threads)
     is_list = link is not None and link.levels
     return scores[:, 0] if scores.shape[1] == 1 and not is_list else scores
+
+
+def both_classes(positive: Floats, n_threads: int) -> Floats:
+    """The probabilities of two classes, (n, 2), from those of the second one."""
+    both = np.empty((len(positive), 2))
+    link_kernels.both_classes(np.ascontiguousarray(positive), n_threads, both)
+    return both
 
 
 def _contributions(

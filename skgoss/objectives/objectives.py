@@ -125,7 +125,7 @@ class TrainingRows:
         """The weight of some rows of all processes, rounded once."""
         if self.weight is None and self.partition.collectives.n_ranks == 1:
             return float(np.count_nonzero(mask))
-        return self.sum_of(mask * 1.0)
+        return self.sum_of(mask.astype(np.float64))
 
     def sum_of(self, values: Floats) -> float:
         """The weighted sum of a value of each row over all processes, rounded once."""

@@ -883,7 +883,9 @@ def test_draws_lie_in_their_space(most_categories):
         else:
             assert middle == pytest.approx((low + high) / 2, rel=0.05)
     assert found.batch(0, {}, 0, seed=3) == found.candidates
-    assert found.batch(4, {}, 0, seed=3) == found.batch(4, {"num_leaves": 7}, 99, seed=3)
+    assert found.batch(4, {}, 0, seed=3) == found.batch(
+        4, {"num_leaves": 7}, 99, seed=3
+    )
     assert found.batch(4, {}, 0, seed=3) not in (
         found.batch(5, {}, 0, seed=3),
         found.batch(4, {}, 0, seed=2),

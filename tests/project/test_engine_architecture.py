@@ -61,7 +61,8 @@ LAYERS = tuple(
         "binning.stored_columns",
         # Exponentials; threads, signals, random numbers, instruction sets.
         "elementary.h",
-        "runtime signals threads random atomics bits locks",
+        "runtime signals threads random locks",
+        "atomics bits",
         "pool.h",
         "simd.h signals.h bits.h atomics.h platform.h task_list.h",
     )

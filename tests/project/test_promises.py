@@ -217,7 +217,9 @@ THREADS: dict[tuple[str, int | str], dict[str, Model]] = {
     },
     ("wide", "numbers"): {
         "random cuts": regressor(min_child_samples=5, extra_trees=True),
-        "columns of a node": regressor(min_child_samples=5, feature_fraction_bynode=0.3),
+        "columns of a node": regressor(
+            min_child_samples=5, feature_fraction_bynode=0.3
+        ),
     },
     # Trees of several classes or outputs grow side by side, and so do folds.
     ("few", "numbers"): {

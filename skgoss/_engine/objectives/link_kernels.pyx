@@ -89,3 +89,26 @@ def apply(
     if n * n_classes < MIN_ROWS_FOR_TEAM:
         n_threads = 1
     run_shares(link_block, &link, n, size, n_threads, n * n_classes)
+
+
+cdef struct Pairs:
+    const double* positive
+    double* both
+
+
+cdef void pair_block(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    cdef Pairs* pairs = <Pairs*>context
+    cdef Py_ssize_t i
+    for i in range(first, end):
+        pairs.both[2 * i] = 1.0 - pairs.positive[i]
+        pairs.both[2 * i + 1] = pairs.positive[i]
+
+
+def both_classes(const double[::1] positive, int n_threads, double[:, ::1] both_out):
+    """The probabilities of two classes, (n, 2), from those of the second one, (n,)."""
+    cdef Py_ssize_t n = positive.shape[0]
+    cdef Pairs pairs
+    if n == 0:
+        return
+    pairs = Pairs(&positive[0], &both_out[0, 0])
+    run_shares(pair_block, &pairs, n, BLOCK, n_threads if n >= MIN_ROWS_FOR_TEAM else 1, n)

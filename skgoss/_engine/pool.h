@@ -345,7 +345,7 @@ static void announce(void)
     if (fetch_add(&pool.n_awaiting, 0) == 0)
         return;
     acquire(&pool.lock);
-    for (int64_t i = 0; i < pool.n_awaiting; i++)
+    for (int64_t n = read_count(&pool.n_awaiting); n > 0; n--)
         wake_one(&pool.added);
     release(&pool.lock);
 }

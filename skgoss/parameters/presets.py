@@ -160,18 +160,15 @@ _ACCURATE_ON_FOLDS = _ACCURATE | {
 }
 # Another kind of trees. Random thresholds regularize, so little else has to.
 _RANDOM_THRESHOLDS = {"extra_trees": True, "min_child_samples": 1, "reg_lambda": 0.1}
-# Linear leaves, for tables with little noise: with random thresholds, besides which
-# trees that are small need no sampling, and with the samples above. Lines through few
-# rows leave their range steeply.
+# Linear leaves, for tables with little noise: with random thresholds, which need no
+# samples beside them, and with the samples above. Lines through few rows leave their
+# range steeply.
 _ROWS_OF_LINES = {"min_child_samples": 20}
 _LINEAR = frozenset({"linear_tree"})
+_RANDOM_LINES = {"linear_tree": True, "extra_trees": True, "reg_lambda": 1.0}
 _LINES = {"linear_tree": True, **_ROWS_OF_LINES}
-_RANDOM_LINES = {
-    "linear_tree": True,
-    "extra_trees": True,
-    "num_leaves": 15,
-    "reg_lambda": 1.0,
-}
+# Small trees are better with lines, too, but learn slowly.
+_SMALL = {"num_leaves": 15}
 
 
 # Few events, which are noisy, want small trees. Folds of so few rows cannot tell kinds
@@ -332,16 +329,18 @@ def search(
     without: dict[str, Any] = {"early_stopping_round": None}
     if "n_estimators" in chosen:
         without["n_estimators"] = _ROUNDS_WITHOUT
+    usual, candidates = _own(own, chosen), _candidates(own, chosen, most_categories)
+    late = _possible([_LINES, usual | _RANDOM_LINES | _SMALL], chosen)
     found = Search(
         3,
         {"learning_rate": rate, "n_estimators": n_rounds, "early_stopping_round": None},
-        _candidates(own, chosen, most_categories),
+        candidates,
         settings.learning_rate,
         "learning_rate" in chosen,
         without,
         _LEVELS[n_rows >= _FEW_ROWS],
-        _own(own, chosen),
-        late=_possible([_LINES], chosen),
+        usual,
+        late=tuple(kind for kind in late if kind not in candidates),
         shared=_OF_CATEGORIES if most_categories > _FEW else frozenset(),
     )
     if settings.preset != "best":

@@ -291,7 +291,7 @@ def won(candidates):
 
     Of each, the losses by fold and round.
     """
-    leaves = 15, 15, 31, 15, 15
+    leaves = 15, 15, 31, 31, 15, 15
     racers = [Racer({}, "", 500, 0.15, n, STEP_OF_PRESETS) for n in leaves]
     racers[1].is_robust = True
     grow(racers[:4], candidates[:4], [])
@@ -309,8 +309,9 @@ def best_rounds(racer, candidate):
 
 
 USUAL = {name: getattr(LGBMRegressor(), name) for name in presets._ACCURATE}
-LINEAR = USUAL | presets._RANDOM_LINES, presets._LINES
-KINDS = {}, OTHER, USUAL, *LINEAR
+RANDOM_LINES = USUAL | presets._RANDOM_LINES
+LATE = presets._LINES, RANDOM_LINES | presets._SMALL
+KINDS = {}, OTHER, USUAL, RANDOM_LINES, *LATE
 
 
 @pytest.mark.parametrize("data", nightly_if(["noise", "steps"], {"noise"}))
@@ -319,7 +320,7 @@ def test_a_candidate_wins_by_its_loss(data, monkeypatch):
     X, y = steps() if data == "steps" else numbers(300)
     candidates = KINDS
     best, rounds = won([losses_by_round(X, y, **options) for options in candidates])
-    assert best == 3
+    assert best == (2 if data == "steps" else 3)
     model = LGBMRegressor(**ACCURATE).fit(X, y)
     expected = candidates[best] | {"learning_rate": 0.03}
     expected["n_estimators"] = round(1.5**0.35 * 5 * np.exp(np.log(rounds).mean()))
@@ -554,11 +555,12 @@ def test_linear_leaves_have_the_rows_of_the_default(folds):
 
 
 def steps(n=600):
-    """Whole numbers that depend on six columns: samples and restraint only harm."""
+    """Steps at one value of six columns: samples, restraint and lines only harm."""
     rng = np.random.default_rng(0)
-    X = rng.integers(0, 2, size=(n, 12)).astype(float)
-    y = (X[:, :4] @ [1, 2, 4, 8]) * 7 % 16 * 10 + X[:, 4] * (2 * X[:, 5] - 1)
-    return X, y
+    X = rng.integers(0, 9, size=(n, 12)).astype(float)
+    is_high = X > 3
+    y = (is_high[:, :4] @ [1, 2, 4, 8]) * 7 % 16 * 10.0
+    return X, y + is_high[:, 4] * (2 * is_high[:, 5] - 1)
 
 
 def test_the_options_of_the_user_are_a_candidate():
@@ -566,7 +568,8 @@ def test_the_options_of_the_user_are_a_candidate():
     model = LGBMRegressor(**ACCURATE).fit(X, y)
     chosen = model.preset_params_
     assert (chosen["num_leaves"], chosen["subsample"]) == (31, 1.0)
-    usual = LGBMRegressor(learning_rate=0.05, n_estimators=model.n_iter_).fit(X, y)
+    of_rounds = {name: chosen[name] for name in ("learning_rate", "n_estimators")}
+    usual = LGBMRegressor(**of_rounds).fit(X, y)
     np.testing.assert_array_equal(model.predict(X), usual.predict(X))
 
 
@@ -716,10 +719,10 @@ def test_an_evaluation_set_chooses_the_best(short_search, monkeypatch):
     options = {"preset": "best", "learning_rate": 0.3}
     model = LGBMRegressor(**options).fit(X[:100], y[:100], eval_set=(X[100:], y[100:]))
     results = model.search_results_
-    assert len(results["params"]) == 10
+    assert len(results["params"]) == 11
     assert (
         results["weight"].tolist()
-        == np.eye(10)[np.argmin(results["mean_test_loss"])].tolist()
+        == np.eye(11)[np.argmin(results["mean_test_loss"])].tolist()
     )
     assert results["params"][int(np.argmax(results["weight"]))].items() <= (
         model.preset_params_.items()
@@ -834,7 +837,7 @@ def test_linear_leaves_are_compared_where_they_may_be(may_be_linear, options):
     is_open = options == {"boosting_type": "gbdt"}
     for kinds, expected in (
         (found.candidates, [None, None, False, True] if is_open else [None] * 3),
-        (found.late, [True] if is_open else []),
+        (found.late, [True, True] if is_open else []),
     ):
         assert [kind.get("linear_tree") for kind in kinds] == expected
 
@@ -899,11 +902,17 @@ def test_lines_of_small_trees_are_compared_where_many_rounds_pay(noise):
     y = (1 - noise) * X[:, 0] * X[:, 1] + noise * rng.normal(size=180)
     model = LGBMRegressor(**ACCURATE).fit(X[:120], y[:120], eval_set=(X[120:], y[120:]))
     results = model.search_results_
-    *others, last = results["params"]
-    assert presets._LINES not in others
+    assert presets._LINES not in results["params"][:4]
     leader = int(np.argmin(results["mean_test_loss"][:4]))
-    pays = results["n_rounds"][leader] * 0.15 >= 0.1 * 60
-    assert (last == presets._LINES) == pays == (noise == 0)
+    pays = bool(results["n_rounds"][leader] * 0.15 >= 0.1 * 60)
+    late = results["params"][4:]
+    assert [kind["linear_tree"] for kind in late] == [True, True] * pays
+    assert pays == (noise == 0)
+
+
+def test_a_late_candidate_is_another_one():
+    found = found_by(500, num_leaves=20)
+    assert found.late == (presets._LINES,)
 
 
 @pytest.mark.parametrize("most_categories", [20, 21])
@@ -911,7 +920,8 @@ def test_late_candidates_share_the_options_of_categories_of_the_best(most_catego
     found = found_by(500, most_categories)
     best = {"cat_l2": 5.0, "num_leaves": 7}
     shared = {"cat_l2": 5.0} if most_categories > 20 else {}
-    assert found.batch(1, best, 60, seed=3) == (presets._LINES | shared,)
+    assert found.batch(1, best, 60, seed=3) == tuple(k | shared for k in found.late)
+    assert presets._LINES | shared in found.batch(1, best, 60, seed=3)
     assert found.batch(1, best, 59, seed=3) == ()
 
 

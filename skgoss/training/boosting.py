@@ -393,11 +393,11 @@ class Boosting(LockedRounds):
         )
 
     def boost(self, begin: Callable[[], None] | None = None) -> bool:
+        if (scope := CURRENT_SCOPE.get()) is not None:
+            scope.check()
         if self._ahead:
             self._show_next()
             return True
-        if (scope := CURRENT_SCOPE.get()) is not None:
-            scope.check()
         with self._lock:
             if self._has_failed:
                 self._undo_failed_round()

@@ -758,8 +758,8 @@ def test_presets_grow_small_trees_and_find_the_rounds(name):
     assert chosen["extra_trees"]
     assert (chosen["num_leaves"], chosen["reg_lambda"]) == (7, 3.0)
     assert model.search_results_["params"] == [{}]
-    # Leaves of distributions are shrunken, so they take more rounds.
-    assert 5 < model.n_estimators_ < (500 if name.startswith("cox") else 700)
+    # Steps are small. Leaves of distributions are shrunken, so they take more rounds.
+    assert 5 < model.n_estimators_ < (850 if name.startswith("cox") else 1200)
     assert model.score(X, Y) > 0.7
     passed = LGBMRegressor(objective=name, preset="accurate", num_leaves=31)
     assert passed.fit(X, Y).preset_params_.keys() == chosen.keys() - {"num_leaves"}

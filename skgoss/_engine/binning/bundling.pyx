@@ -78,7 +78,7 @@ cdef int find_slot(
 
     `conflicts_out` are those of each slot's bundle with the column, as far as they matter.
     """
-    cdef uint64_t free = slots.open
+    cdef uint64_t fitting = slots.open
     cdef uint64_t hit, bit
     cdef int64_t begin = sparse.start[column]
     cdef int64_t end = sparse.start[column + 1]
@@ -86,32 +86,32 @@ cdef int find_slot(
     cdef int64_t i
     cdef int slot
     if end - begin > LONG_COLUMN:
-        hit = free
+        hit = fitting
         while hit:
             slot = lowest_bit(hit)
             hit &= hit - 1
             if not may_fit(sparse, slots, slot, end - begin, n_codes):
-                free &= ~(<uint64_t>1 << slot)
-    if free == 0:
+                fitting &= ~(<uint64_t>1 << slot)
+    if fitting == 0:
         return -1
     memcpy(conflicts_out, slots.conflicts, SLOTS * sizeof(int64_t))
     for i in range(begin, end):
-        hit = slots.taken[sparse.rows[i]] & free
+        hit = slots.taken[sparse.rows[i]] & fitting
         while hit:
             slot = lowest_bit(hit)
             bit = hit & (~hit + 1)
             hit ^= bit
             conflicts_out[slot] += 1
             if conflicts_out[slot] > sparse.max_conflicts:
-                free ^= bit
-                if free == 0:
+                fitting ^= bit
+                if fitting == 0:
                     return -1
-    free = (free >> first) | (free << ((SLOTS - first) % SLOTS))
-    while free:
-        slot = (lowest_bit(free) + first) % SLOTS
+    fitting = (fitting >> first) | (fitting << ((SLOTS - first) % SLOTS))
+    while fitting:
+        slot = (lowest_bit(fitting) + first) % SLOTS
         if may_fit(sparse, slots, slot, 0, n_codes):
             return slot
-        free &= free - 1
+        fitting &= fitting - 1
     return -1
 
 

@@ -21,7 +21,7 @@ from skgoss._engine.atomics cimport spin_lock, spin_unlock
 from skgoss._engine.training.layout cimport (
     LANE_CODES, WIDE_WIDTH, Binned, Encoding, Histogram, Piece, Sums, unpack)
 from skgoss._engine.training.tasks cimport (
-    N_TURNS, Batch, Siblings, LaneRange, Task, TaskBody, Turn, add_lane_range, add_task, at,
+    N_TURNS, Batch, Siblings, LaneRange, Task, TaskBody, Turn, add_lane_range, add_task, item_at,
     begin_adding, end_adding, let_follow, run_tasks, start_list, task_work)
 from skgoss._engine.training.workspace cimport (
     NO_MEMORY, HIST_BIN_BYTES, FewRows, Leaf, Shared, Tile, TileSums, Workspace, encoding_of,
@@ -496,7 +496,7 @@ cdef void sum_task(Shared* shared, Batch* batch, Task* task, int thread) noexcep
     Threads that have the same lanes add their sums to the histogram one after the other.
     """
     cdef const Siblings* siblings = &batch.siblings[task.index]
-    cdef LaneRange* lanes = <LaneRange*>at(&batch.lane_ranges, task.kind)
+    cdef LaneRange* lanes = <LaneRange*>item_at(&batch.lane_ranges, task.kind)
     cdef Workspace* ws = siblings.ws
     cdef const Leaf* leaf = siblings.smaller
     cdef const Encoding* encoding = encoding_of(ws, leaf)

@@ -18,7 +18,8 @@ from skgoss._engine.training.split cimport (
     SCRATCH_CUTS, SCRATCH_ROOM, Bins, Split, add_sums, bin_sums, categories_l2, category_set,
     feature_bins, held_bins)
 from skgoss._engine.training.tasks cimport (
-    Batch, Division, StoredMove, Task, TaskBody, add_task, at, begin_adding, end_adding, let_follow)
+    Batch, Division, StoredMove, Task, TaskBody, add_task, item_at, begin_adding, end_adding,
+    let_follow)
 from skgoss._engine.training.workspace cimport (
     MIN_ROWS_FOR_TEAM, ROOT_BUFFER, Leaf, Round, Shared, Workspace, encoding_of, gallop,
     next_buffer)
@@ -547,7 +548,7 @@ cdef void list_second(Batch* batch, int index, TaskBody body, TaskBody follow) n
     cdef int i
     division.n_found = 0
     for i in range(division.first_chunk, division.end_chunk):
-        found = <Task*>at(&batch.tasks, i)
+        found = <Task*>item_at(&batch.tasks, i)
         task = add_task(batch, body, index, 0, found.first, found.end)
         if task == NULL:
             return

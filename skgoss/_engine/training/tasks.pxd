@@ -131,7 +131,7 @@ cdef struct Batch:
     int status                # 0 or NO_MEMORY
 
 
-cdef void* at(const Stack* stack, int index) noexcept nogil
+cdef void* item_at(const Stack* stack, int index) noexcept nogil
 
 cdef void start_list(Shared* shared, Batch* batch) noexcept nogil
 

@@ -19,7 +19,7 @@ cdef inline int piece_of(int index) noexcept nogil:
     return bit_length(index // FIRST_PIECE + 1) - 1
 
 
-cdef void* at(const Stack* stack, int index) noexcept nogil:
+cdef void* item_at(const Stack* stack, int index) noexcept nogil:
     """The address of a value."""
     cdef int piece = piece_of(index)
     cdef size_t before = FIRST_PIECE * ((<size_t>1 << piece) - 1)
@@ -34,7 +34,7 @@ cdef void* grown(Stack* stack) noexcept nogil:
         if stack.pieces[piece] == NULL:
             return NULL
     stack.n += 1
-    return at(stack, stack.n - 1)
+    return item_at(stack, stack.n - 1)
 
 
 cdef void free_tasks(Batch* batch) noexcept:
@@ -107,7 +107,7 @@ cdef void let_follow(Batch* batch, int first, int64_t* n_open, TaskBody follow) 
     cdef int i
     n_open[0] = batch.tasks.n - first
     for i in range(first, batch.tasks.n):
-        task = <Task*>at(&batch.tasks, i)
+        task = <Task*>item_at(&batch.tasks, i)
         task.follow, task.n_open = follow, n_open
 
 
@@ -138,7 +138,7 @@ cdef int run_listed(
 ) noexcept nogil:
     """Run a task, and list those that follow; returns which division or siblings it is of."""
     cdef Batch* batch = <Batch*>listed
-    cdef Task* task = <Task*>at(&batch.late if is_late else &batch.tasks, <int>number)
+    cdef Task* task = <Task*>item_at(&batch.late if is_late else &batch.tasks, <int>number)
     cdef int group = task.index
     thread += batch.first_thread
     task.body(batch.shared, batch, task, thread)
@@ -155,7 +155,7 @@ cdef void* name_of_listed(
     const TaskList* listed, Py_ssize_t number, bint is_late,
 ) noexcept nogil:
     cdef const Batch* batch = <const Batch*>listed
-    cdef const Task* task = <Task*>at(&batch.late if is_late else &batch.tasks, <int>number)
+    cdef const Task* task = <Task*>item_at(&batch.late if is_late else &batch.tasks, <int>number)
     return <void*>task.body
 
 

@@ -35,7 +35,7 @@ from skgoss._engine.training.search cimport (
     MIN_VISITS, choose_summed, list_searches, search_again, search_together)
 from skgoss._engine.training.split cimport SplitRules, node_stats
 from skgoss._engine.training.tasks cimport (
-    MIN_WORK_PER_THREAD, Batch, Division, Task, add_late, add_task, at, begin_adding,
+    MIN_WORK_PER_THREAD, Batch, Division, Task, add_late, add_task, item_at, begin_adding,
     end_adding, let_follow, run_tasks, start_list, task_work)
 from skgoss._engine.training.workspace cimport (
     INTERMEDIATE, INTERRUPTED, NO_MEMORY, NO_PRIORITY, ROOT_BUFFER, Leaf, Node, Pool, Round,
@@ -339,7 +339,7 @@ cdef void list_alone(Batch* batch) noexcept nogil:
         if not batch.divisions[i].alone or add_late(batch, whole_task, i) == NULL:
             continue
         for k in range(batch.late.n - 1, 0, -1):
-            before, last = <Task*>at(&batch.late, k - 1), <Task*>at(&batch.late, k)
+            before, last = <Task*>item_at(&batch.late, k - 1), <Task*>item_at(&batch.late, k)
             if (batch.divisions[before.index].work >= batch.divisions[last.index].work):
                 break
             before.index, last.index = last.index, before.index

@@ -118,8 +118,11 @@ class TrainingRows:
 
     def weights_by_class(self, codes: Sequence[int]) -> Floats:
         """The weights of the rows of each class, and those of the others."""
-        masks = [self.y == code for code in codes]
-        return np.array([(self._weight_of(m), self._weight_of(~m)) for m in masks])
+        sides = [
+            (self._weight_of(of_class := self.y == code), self._weight_of(~of_class))
+            for code in codes
+        ]
+        return np.array(sides)
 
     def _weight_of(self, mask: NDArray[np.bool_]) -> float:
         """The weight of some rows of all processes, rounded once."""

@@ -27,7 +27,7 @@ class TreeGrower:
         lines: list[tuple[NDArray[Any], ...]] | None = ...,
     ) -> bool: ...
     def grow_rounds(
-        self, derive: Callable[..., None], draw: Callable[..., Any] | None,
+        self, derive: Callable[..., None], sample: Callable[..., Any] | None,
         gradient: NDArray[np.float32], hessian: NDArray[np.float32] | None,
         weight: NDArray[np.float64] | None, scores: NDArray[np.float64],
         round_index: int, n_rounds: int, others: Sequence[Any] = ...,

@@ -637,7 +637,7 @@ cdef class TreeGrower:
             gradient, hessian, weight, rows, scores, round_index, more_l2, lines)
 
     def grow_rounds(
-        self, derive, draw, gradient, hessian, const double[:, ::1] weight, scores,
+        self, derive, sample, gradient, hessian, const double[:, ::1] weight, scores,
         uint64_t round_index, int n_rounds, others=(), scores_of_others=(), check=None,
         list lines=None,
     ):
@@ -647,7 +647,7 @@ cdef class TreeGrower:
         is none. See `grow` for the other arguments.
 
         - ``derive``: a `Loss`, or what is called like one, and with the index of the round.
-        - ``draw``: of the round, both derivatives and the number of threads, the rows and the
+        - ``sample``: of the round, both derivatives and the number of threads, the rows and the
           hessians of a sample; None: all rows.
         - ``others``: more `BinnedRows` that have scores; None: the scores of the training rows are
           copied.
@@ -671,8 +671,8 @@ cdef class TreeGrower:
                     scores, gradient, hessian, self.n_threads,
                     self.forest.n_trees // n_scores)
             rows, used = None, hessian
-            if draw is not None:
-                rows, used = draw(round_index + i, gradient, hessian, self.n_threads)
+            if sample is not None:
+                rows, used = sample(round_index + i, gradient, hessian, self.n_threads)
             if not self._grow_round(
                 gradient_out, used, weight, rows,
                 scores_inout if rows is None or lines is not None else None, round_index + i,

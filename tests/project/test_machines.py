@@ -71,6 +71,7 @@ ALLOWED = {
     },
     "plotting/tree_labels.py": {"**": "text"},
     "training/schedule.py": {"**": "how many threads a fit gets"},
+    "utils/correct_rounding.py": {"**": WHOLE},
 }
 
 

@@ -765,8 +765,8 @@ EXPORT void span_run_loop(const PoolLoop *loop)
 
 /* As in skgoss/_engine/task_list.h. */
 typedef struct TaskList {
-    int (*run)(struct TaskList *list, ptrdiff_t number, bool is_late, int thread);
-    void *(*name)(const struct TaskList *list, ptrdiff_t number, bool is_late);
+    int (*run)(struct TaskList *list, ptrdiff_t number, int is_late, int thread);
+    void *(*name)(const struct TaskList *list, ptrdiff_t number, int is_late);
     int64_t n_ready, n_begun, n_late, n_late_begun, n_open;
 } TaskList;
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from skgoss._engine.atomics cimport fetch_add
 from skgoss._engine.bits cimport bits_set, lowest_bit
-from skgoss._engine.binning.stored_columns cimport stored_bin
+from skgoss._engine.binning.stored_columns cimport first_from, stored_bin
 from skgoss._engine.random cimport mix
 from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
 from skgoss._engine.threads cimport parallel_for
@@ -203,18 +203,6 @@ cdef struct Neighbors:
     Watch* watch
 
 
-cdef int64_t first_at(const uint32_t* rows, int64_t first, int64_t end, int64_t row) noexcept nogil:
-    """Of ascending rows, the first from ``first`` on that is not below ``row``."""
-    cdef int64_t middle
-    while first < end:
-        middle = (first + end) // 2
-        if rows[middle] < row:
-            first = middle + 1
-        else:
-            end = middle
-    return first
-
-
 cdef void find_before(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
     """Of each column, the last one before it that has a row of the block, too; -1: none."""
     cdef Neighbors* all = <Neighbors*>context
@@ -231,8 +219,9 @@ cdef void find_before(void* context, Py_ssize_t first, Py_ssize_t end, int threa
         return
     memset(newest, -1, (end - first) * sizeof(int32_t))
     for j in range(sparse.n_columns):
-        i = first_at(sparse.rows, sparse.start[j], sparse.start[j + 1], first)
-        last = first_at(sparse.rows, i, sparse.start[j + 1], end)
+        i = sparse.start[j]
+        i += first_from(sparse.rows + i, sparse.start[j + 1] - i, first)
+        last = i + first_from(sparse.rows + i, sparse.start[j + 1] - i, end)
         found = -1
         while i < last:
             found = max(found, newest[sparse.rows[i] - first])

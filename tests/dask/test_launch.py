@@ -224,6 +224,18 @@ def test_parts_stay_where_they_are(client: Any) -> None:
         assert n_threads == 1
 
 
+@pytest.fixture
+def replicas(client: Any) -> Iterator[None]:
+    """The scheduler keeps all copies of what several workers hold.
+
+    Its memory manager removes all but one of them every two seconds.
+    """
+    client.amm.stop()
+    yield
+    client.amm.start()
+
+
+@pytest.mark.usefixtures("replicas")
 def test_parts_on_several_workers_are_balanced(client: Any) -> None:
     futures = client.scatter([np.zeros(100) for _ in range(6)], broadcast=True)
     parts = {("X", number): future for number, future in enumerate(futures)}

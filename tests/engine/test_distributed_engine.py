@@ -166,6 +166,23 @@ def test_infinite_gradients_fail_on_all_ranks():
     run(2, grow)
 
 
+def test_trees_that_fail_leave_nothing_behind():
+    """Such as histograms, of which a grower has few."""
+    plain = {"constant": False, "weighted": False, "sampled": False}
+    case = Case("dense", 500, 4, {"num_leaves": 2}, **plain)
+    wrong = np.full_like(case.gradient, np.inf)
+    forests = []
+    for n_failures in (0, 100):
+        grower = TreeGrower(case.dataset, case.settings, 1, 1)
+        scores = np.zeros((1, 500))
+        for _ in range(n_failures):
+            with pytest.raises(FloatingPointError, match="NaN or infinite"):
+                grower.grow(wrong, case.hessian, None, None, scores, 0)
+        grower.grow(case.gradient, case.hessian, None, None, scores, 0)
+        forests.append((scores, *grower.forest.arrays()))
+    np.testing.assert_equal(*forests)
+
+
 @pytest.mark.parametrize("kind", ["dense", "wide"])
 @pytest.mark.parametrize("n_calls", [0, 1, 3])
 def test_errors_of_a_collective_leave_the_kernels(kind, n_calls):

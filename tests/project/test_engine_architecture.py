@@ -146,7 +146,7 @@ def test_the_table_lists_each_module_once():
         # Within a layer.
         (
             "training/search.pyx",
-            "from skgoss._engine.training.encoding cimport read_round",
+            "from skgoss._engine.training.encoding cimport read_rounds",
             "training.search -> training.encoding",
         ),
         (

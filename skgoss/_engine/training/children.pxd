@@ -2,8 +2,8 @@ from skgoss._engine.training.tasks cimport Batch, Siblings
 from skgoss._engine.training.workspace cimport Leaf, Round, Shared, Workspace
 
 
-cdef int search_root(
-    Shared* shared, Batch* batch, Workspace* ws, const Round* round,
+cdef int search_roots(
+    Shared* shared, Batch* batch, Workspace* trees, const Round* rounds, int n_trees,
 ) noexcept nogil
 
 cdef int list_children(

@@ -1,4 +1,4 @@
-"""New leaves: the root, and the two children of a leaf.
+"""New leaves: the roots of a round's trees, and the two children of a leaf.
 
 Histogram subtraction: sum the rows of the smaller sibling, subtract its histogram from the
 parent's to get the larger one's, and find the best splits of both. Leaves of few rows need no
@@ -6,22 +6,21 @@ histogram.
 """
 
 from libc.math cimport INFINITY
-from libc.stdint cimport int64_t, uint8_t, uint64_t
-from libc.stdlib cimport free, malloc
+from libc.stdint cimport int64_t, uint8_t
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 from skgoss._engine.atomics cimport fetch_add
 from skgoss._engine.training.constraint_kernels cimport start_constraints
-from skgoss._engine.training.encoding cimport (
-    GradientStats, Roots, encode_round, is_fine, read_round)
+from skgoss._engine.training.encoding cimport RootRows, encode_rounds, is_fine, read_rounds
 from skgoss._engine.training.histogram cimport (
     add_few_rows, is_to_sum, start_tiles, subtract_bins, sum_rows, sum_together)
 from skgoss._engine.training.kernel_collectives cimport (
     choose_columns, reduce_histograms, share_splits)
-from skgoss._engine.training.layout cimport Encoding, Gradients, Histogram, Sums
+from skgoss._engine.training.layout cimport Encoding, Histogram
 from skgoss._engine.training.partition cimport gather
 from skgoss._engine.training.search cimport (
-    search_few, search_siblings, search_together, single)
+    search_few, search_siblings, search_together, single, sum_and_search)
 from skgoss._engine.training.split cimport SplitRules, node_stats
 from skgoss._engine.training.tasks cimport Batch, Siblings
 from skgoss._engine.training.workspace cimport (
@@ -61,83 +60,127 @@ cdef int take_mask(Workspace* ws, Leaf* leaf) noexcept nogil:
     return 0
 
 
-# ------------------------------------------------------------------ the root
+# ------------------------------------------------------------------ roots
 
-cdef int share_root(
-    Shared* shared, Workspace* ws, Leaf** root, Sums* sums, Roots* roots,
-) noexcept nogil:
+cdef int share_root(Shared* shared, RootRows* root) noexcept nogil:
     """Add up what the processes know of all rows."""
+    cdef Workspace* ws = root.ws
+    cdef Leaf* leaf = ws.leaves
     cdef int64_t[6] totals
     cdef int status
-    if shared.collectives == NULL:
-        return 0
-    totals[0], totals[1], totals[2] = sums.gradient, sums.hessian, sums.count
-    totals[3], totals[4], totals[5] = roots.gradient, roots.hessian, roots.n
-    status = reduce_histograms(shared, ws, root, 1, totals, 6)
-    sums.gradient, sums.hessian, sums.count = totals[0], totals[1], totals[2]
-    roots.gradient, roots.hessian, roots.n = totals[3], totals[4], totals[5]
+    totals[0], totals[1], totals[2] = root.sums.gradient, root.sums.hessian, root.sums.count
+    totals[3], totals[4], totals[5] = root.roots.gradient, root.roots.hessian, root.roots.n
+    status = reduce_histograms(shared, ws, &leaf, 1, totals, 6)
+    root.sums.gradient, root.sums.hessian, root.sums.count = totals[0], totals[1], totals[2]
+    root.roots.gradient, root.roots.hessian, root.roots.n = totals[3], totals[4], totals[5]
     return status
 
 
-cdef int sum_root(
-    Shared* shared, Batch* batch, Workspace* ws, const Round* round, Sums* sums_out,
+cdef int sum_among_processes(Shared* shared, Batch* batch, RootRows* root) noexcept nogil:
+    """Sum all rows of a root in its histogram, those of the other processes too."""
+    cdef int status
+    root.ws.leaves.stats.sums.count = root.gradients.n_everywhere
+    batch.siblings[0] = single(root.ws, root.ws.leaves, False)
+    batch.n_siblings = 1
+    status = sum_together(shared, batch)
+    return share_root(shared, root) if status == 0 else status
+
+
+cdef int encode_roots(
+    Shared* shared, Batch* batch, RootRows* roots, int n_roots,
 ) noexcept nogil:
     """Encode the round and sum all rows. What is too coarse in packed numbers is wide."""
-    cdef Siblings* root = &batch.siblings[0]
-    cdef uint64_t* records = ws.records[root.smaller.buffer]
-    cdef Gradients gradients = round.gradients
-    cdef GradientStats stats
-    cdef Roots roots
+    cdef bint are_fine = False
+    cdef int status = 0
     cdef bint wide
-    cdef int status = read_round(shared, ws, &gradients, &stats)
-    root.smaller.stats.sums.count = gradients.n_everywhere
+    cdef int k
     for wide in range(2):
-        if status == 0:
-            status = encode_round(ws, &gradients, &stats, wide, records, sums_out, &roots)
-        if status < 0:
-            return status
-        if shared.collectives == NULL and not wide and not is_fine(&gradients, &roots):
-            continue
-        root.is_summed = False
-        status = sum_together(shared, batch)
-        if status == 0:
-            status = share_root(shared, ws, &root.smaller, sums_out, &roots)
-        if status == 0 and is_fine(&gradients, &roots):
+        if are_fine:
             break
+        status = encode_rounds(roots, n_roots, wide)
+        if status == 0 and shared.collectives != NULL:
+            status = sum_among_processes(shared, batch, roots)
+        if status < 0:
+            break
+        are_fine = True
+        for k in range(n_roots):
+            roots[k].is_fine = roots[k].is_fine or is_fine(&roots[k].gradients, &roots[k].roots)
+            are_fine = are_fine and roots[k].is_fine
     return status
 
 
-cdef int search_root(
-    Shared* shared, Batch* batch, Workspace* ws, const Round* round,
-) noexcept nogil:
-    """Sum all rows and find the best split of the root."""
-    cdef Leaf* root = &ws.leaves[0]
-    cdef SplitRules unsmoothed
-    cdef Sums sums
-    cdef int status
+cdef int start_root(Shared* shared, RootRows* root) noexcept nogil:
+    """A mask and a histogram for a root, whose rows are to be summed; 0 or NO_MEMORY."""
+    cdef Workspace* ws = root.ws
     ws.n_tiles = 0
     if shared.collectives == NULL and start_tiles(shared, ws) < 0:
         return NO_MEMORY
     choose_columns(shared, ws)
-    root.slot = take_slot(&ws.data, ws)
-    if root.slot < 0 or take_mask(ws, root) < 0:
-        return NO_MEMORY
-    batch.siblings[0] = single(ws, root, False)
-    batch.n_siblings = 1
-    status = sum_root(shared, batch, ws, round, &sums)
-    if status < 0:
-        return status
-    unsmoothed = ws.rules  # nothing is above the root
+    ws.leaves.slot = take_slot(&ws.data, ws)
+    return NO_MEMORY if ws.leaves.slot < 0 or take_mask(ws, ws.leaves) < 0 else 0
+
+
+cdef void list_root(Shared* shared, Batch* batch, const RootRows* root) noexcept nogil:
+    """List a root with the batch if it may be split."""
+    cdef Workspace* ws = root.ws
+    cdef SplitRules unsmoothed = ws.rules  # nothing is above the root
     unsmoothed.path_smooth = 0
-    root.stats = node_stats(sums, 0.0, -INFINITY, INFINITY, &unsmoothed)
+    ws.leaves.stats = node_stats(root.sums, 0.0, -INFINITY, INFINITY, &unsmoothed)
     start_constraints(ws)
-    if not may_split(shared, ws, root):
-        free_slot(ws, root)
+    if may_split(shared, ws, ws.leaves):
+        batch.siblings[batch.n_siblings] = single(ws, ws.leaves, shared.collectives != NULL)
+        batch.n_siblings += 1
+    else:
+        free_slot(ws, ws.leaves)
+
+
+cdef int search_listed_roots(Shared* shared, Batch* batch, Workspace* ws) noexcept nogil:
+    """Find the best splits of the listed roots; processes have one, which is summed already."""
+    cdef int status
+    if batch.n_siblings == 0:
         return 0
+    if shared.collectives == NULL:
+        return sum_and_search(shared, batch)
     status = search_together(shared, batch)
     if status == 0 and ws.shares_columns:
         status = share_splits(shared, ws, batch.siblings, 1)
     return status
+
+
+cdef int search_roots_of(
+    Shared* shared, Batch* batch, RootRows* roots, int n_roots,
+) noexcept nogil:
+    cdef int status = read_rounds(shared, roots, n_roots)
+    cdef int k
+    for k in range(n_roots):
+        if status == 0:
+            status = start_root(shared, &roots[k])
+    if status == 0:
+        status = encode_roots(shared, batch, roots, n_roots)
+    if status < 0:
+        return status
+    batch.n_siblings = 0
+    for k in range(n_roots):
+        list_root(shared, batch, &roots[k])
+    return search_listed_roots(shared, batch, roots.ws)
+
+
+cdef int search_roots(
+    Shared* shared, Batch* batch, Workspace* trees, const Round* rounds, int n_trees,
+) noexcept nogil:
+    """Sum all rows for each tree, and find the best splits of the roots."""
+    cdef RootRows* roots = <RootRows*>calloc(n_trees, sizeof(RootRows))
+    cdef int status, k
+    if roots == NULL:
+        return NO_MEMORY
+    for k in range(n_trees):
+        roots[k].ws = &trees[k]
+        roots[k].gradients = rounds[k].gradients
+        roots[k].records = trees[k].records[trees[k].leaves.buffer]
+    status = search_roots_of(shared, batch, roots, n_trees)
+    free(roots)
+    return status
+
 
 # ------------------------------------------------------------------ children
 

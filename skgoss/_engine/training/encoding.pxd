@@ -1,4 +1,4 @@
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from skgoss._engine.training.layout cimport Gradients, Sums
 from skgoss._engine.training.workspace cimport Shared, Workspace
@@ -9,6 +9,12 @@ cdef extern from "encoding.h" nogil:
         double hessian_max
         double hessian_min
         double zero             # NaN where a number is not finite
+
+    ctypedef struct Gathered:
+        float* gradient
+        float* hessian
+        double* weight
+        uint32_t* copies
 
     ctypedef struct Roots:
         int64_t gradient
@@ -21,17 +27,22 @@ cdef enum:
     MIN_COUNT_BITS = 8      # spilling more often costs more than a wide round
 
 
-cdef int read_round(
-    Shared* shared, Workspace* ws, Gradients* gradients, GradientStats* stats_out,
-) noexcept nogil
+cdef struct RootRows:
+    # The rows of a tree's root in a round.
+    Workspace* ws
+    Gradients gradients       # of the sampled rows, one after the other
+    Gathered gathered         # room for these
+    GradientStats stats
+    uint64_t* records
+    Roots roots               # what `is_fine` asks for
+    Sums sums                 # of the integers
+    bint is_fine              # the integers are written as they shall be
 
-cdef int encode_round(
-    Workspace* ws, const Gradients* gradients, const GradientStats* stats, bint wide,
-    uint64_t* records_out, Sums* sums_out, Roots* roots_out,
-) noexcept nogil
 
-cdef void set_fine_scales(
-    Workspace* ws, const Gradients* gradients, const GradientStats* stats,
-) noexcept nogil
+cdef int read_rounds(Shared* shared, RootRows* roots, int n_roots) noexcept nogil
+
+cdef int encode_rounds(RootRows* roots, int n_roots, bint wide) noexcept nogil
+
+cdef void set_fine_scales(RootRows* root) noexcept nogil
 
 cdef bint is_fine(const Gradients* rows, const Roots* roots) noexcept nogil

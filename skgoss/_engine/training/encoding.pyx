@@ -1,5 +1,7 @@
 """The number format of a round, and its gradients and hessians as integers.
 
+The trees of a round that grow side by side are encoded together.
+
 Fixed-point integers have sums that depend neither on the order of the rows nor on the number of
 threads. The formats are described in ``layout.h``, and how they are chosen in docs/design.md,
 section 4.
@@ -12,7 +14,7 @@ from libc.string cimport memset
 
 from skgoss._engine.atomics cimport fetch_add
 from skgoss._engine.bits cimport bit_length
-from skgoss._engine.threads cimport parallel_shares
+from skgoss._engine.threads cimport LoopBody, parallel_shares
 from skgoss._engine.training.kernel_collectives cimport all_reduce_doubles
 from skgoss._engine.training.histogram cimport sum_records
 from skgoss._engine.training.layout cimport (
@@ -21,12 +23,6 @@ from skgoss._engine.training.workspace cimport NO_MEMORY, NOT_FINITE, Shared, Wo
 
 cdef extern from "encoding.h" nogil:
     const double ROOT_LEVELS
-
-    ctypedef struct Gathered:
-        float* gradient
-        float* hessian
-        double* weight
-        uint32_t* copies
 
     void gather_gradients(
         const Gradients* rows, Py_ssize_t first, Py_ssize_t n, const Gathered* out)
@@ -43,8 +39,7 @@ cdef extern from "encoding.h" nogil:
         double hessian_scale, int64_t* pairs_out)
 
 cdef enum:
-    STAT_BLOCK = 16384
-    ENCODE_BLOCK = 16384    # so few stay near between the sweeps over them
+    ROW_BLOCK = 4096        # so few stay near between the sweeps over them
     MAX_COUNT_BITS_CONSTANT = 20
     MIN_TYPICAL_UNITS = 16  # packed numbers that are typically fewer units are too coarse
     MAX_WIDE_BITS = 50      # `nearest` rounds up to 51
@@ -52,41 +47,91 @@ cdef enum:
     MAX_EXPONENT = 1000     # its power of two and the reciprocal are normal numbers
 
 
-cdef struct Gathering:
-    Gradients sampled
-    Gathered out
+# ------------------------------------------------------------------ blocks of rows
+
+cdef struct RootLoop:
+    # The rows of several roots in blocks: all have as many rows.
+    RootRows* roots
+    int n_roots
+    Py_ssize_t n_rows
+    GradientStats* by_block   # of each root in turn
 
 
-cdef void gather_block(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
-    cdef Gathering* rows = <Gathering*>context
-    gather_gradients(&rows.sampled, first, end - first, &rows.out)
+cdef inline Py_ssize_t n_blocks_of(Py_ssize_t n_rows) noexcept nogil:
+    return (n_rows + ROW_BLOCK - 1) // ROW_BLOCK
 
 
-cdef int gather_sampled(Workspace* ws, Gradients* gradients_inout) noexcept nogil:
+cdef RootLoop loop_of(RootRows* roots, int n_roots) noexcept nogil:
+    return RootLoop(roots, n_roots, roots.gradients.n, NULL)
+
+
+cdef void run_blocks(LoopBody body, RootLoop* loop) noexcept nogil:
+    """Run a loop over the blocks of all roots: each thread has some rows, of all of them."""
+    parallel_shares(
+        body, loop, loop.n_roots * n_blocks_of(loop.n_rows), loop.n_roots,
+        loop.roots.ws.n_threads)
+
+
+cdef inline Py_ssize_t first_row(const RootLoop* loop, Py_ssize_t i) noexcept nogil:
+    return i // loop.n_roots * ROW_BLOCK
+
+
+cdef inline Py_ssize_t n_rows_of(const RootLoop* loop, Py_ssize_t i) noexcept nogil:
+    return min(<Py_ssize_t>ROW_BLOCK, loop.n_rows - first_row(loop, i))
+
+
+# ------------------------------------------------------------------ what the numbers depend on
+
+cdef void gather_blocks(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    cdef RootLoop* loop = <RootLoop*>context
+    cdef const RootRows* root
+    cdef Py_ssize_t i
+    for i in range(first, end):
+        root = &loop.roots[i % loop.n_roots]
+        gather_gradients(
+            &root.gradients, first_row(loop, i), n_rows_of(loop, i), &root.gathered)
+
+
+cdef int start_gather(RootRows* root) noexcept nogil:
+    """Where the gradients of the sampled rows of a root are gathered; 0 or NO_MEMORY."""
+    cdef Workspace* ws = root.ws
+    cdef Py_ssize_t n_rows = root.gradients.n_rows
+    if ws.gathered == NULL:
+        ws.gathered = <double*>malloc(
+            n_rows * (sizeof(double) + 2 * sizeof(float) + sizeof(uint32_t)))
+        if ws.gathered == NULL:
+            return NO_MEMORY
+    root.gathered.weight = ws.gathered
+    root.gathered.gradient = <float*>(ws.gathered + n_rows)
+    root.gathered.hessian = root.gathered.gradient + n_rows
+    root.gathered.copies = <uint32_t*>(root.gathered.hessian + n_rows)
+    return 0
+
+
+cdef void end_gather(RootRows* root) noexcept nogil:
+    """Let the gradients of a root be those that are gathered."""
+    cdef Gradients* gradients = &root.gradients
+    gradients.gradient = root.gathered.gradient
+    gradients.hessian = root.gathered.hessian if gradients.hessian != NULL else NULL
+    gradients.weight = root.gathered.weight if gradients.weight != NULL else NULL
+    gradients.copies = root.gathered.copies if gradients.copies != NULL else NULL
+
+
+cdef int gather_sampled(RootRows* roots, int n_roots) noexcept nogil:
     """Gather the gradients of the sampled rows, one after the other; 0 or NO_MEMORY.
 
     Several sweeps read them, and this is the only one that jumps.
     """
-    cdef Gradients* gradients = gradients_inout
-    cdef Gathering rows
-    cdef Gathered* out = &rows.out
-    if gradients.sampled == NULL:
+    cdef RootLoop loop = loop_of(roots, n_roots)
+    cdef int k
+    if roots.gradients.sampled == NULL:
         return 0
-    if ws.gathered == NULL:
-        ws.gathered = <double*>malloc(
-            gradients.n_rows * (sizeof(double) + 2 * sizeof(float) + sizeof(uint32_t)))
-        if ws.gathered == NULL:
+    for k in range(n_roots):
+        if start_gather(&roots[k]) < 0:
             return NO_MEMORY
-    out.weight = ws.gathered
-    out.gradient = <float*>(out.weight + gradients.n_rows)
-    out.hessian = out.gradient + gradients.n_rows
-    out.copies = <uint32_t*>(out.hessian + gradients.n_rows)
-    rows.sampled = gradients[0]
-    parallel_shares(gather_block, &rows, gradients.n, STAT_BLOCK, ws.n_threads)
-    gradients.gradient = out.gradient
-    gradients.hessian = out.hessian if gradients.hessian != NULL else NULL
-    gradients.weight = out.weight if gradients.weight != NULL else NULL
-    gradients.copies = out.copies if gradients.copies != NULL else NULL
+    run_blocks(gather_blocks, &loop)
+    for k in range(n_roots):
+        end_gather(&roots[k])
     return 0
 
 
@@ -98,35 +143,88 @@ cdef void merge_stats(const GradientStats* stats, GradientStats* total) noexcept
     total.zero += stats.zero
 
 
-cdef struct Statistics:
-    const Gradients* rows
-    GradientStats* by_block
+cdef void stats_of_blocks(
+    void* context, Py_ssize_t first, Py_ssize_t end, int thread,
+) noexcept nogil:
+    cdef RootLoop* loop = <RootLoop*>context
+    cdef Py_ssize_t i
+    for i in range(first, end):
+        gradient_stats(
+            &loop.roots[i % loop.n_roots].gradients, first_row(loop, i), n_rows_of(loop, i),
+            &loop.by_block[i])
 
 
-cdef void block_stats(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
-    cdef Statistics* all = <Statistics*>context
-    gradient_stats(all.rows, first, end - first, &all.by_block[first // STAT_BLOCK])
+cdef int find_stats(RootRows* roots, int n_roots) noexcept nogil:
+    """Extremes of the weighted gradients and hessians of each root; 0 or NO_MEMORY."""
+    cdef RootLoop loop = loop_of(roots, n_roots)
+    cdef Py_ssize_t n = n_roots * n_blocks_of(loop.n_rows)
+    cdef Py_ssize_t i
+    for i in range(n_roots):
+        memset(&roots[i].stats, 0, sizeof(GradientStats))
+    loop.by_block = <GradientStats*>malloc((n + 1) * sizeof(GradientStats))
+    if loop.by_block == NULL:
+        return NO_MEMORY
+    run_blocks(stats_of_blocks, &loop)
+    for i in range(n):
+        merge_stats(&loop.by_block[i], &roots[i % n_roots].stats)
+    free(loop.by_block)
+    return 0
 
 
-cdef GradientStats round_stats(const Gradients* rows, int n_threads) noexcept nogil:
-    """Extremes of a round's weighted gradients and hessians."""
-    cdef Py_ssize_t n_blocks = (rows.n + STAT_BLOCK - 1) // STAT_BLOCK
-    cdef GradientStats total, stats
-    cdef Statistics all = Statistics(rows, NULL)
-    cdef Py_ssize_t block
-    memset(&total, 0, sizeof(GradientStats))
-    if n_threads > 1 and n_blocks > 1:
-        all.by_block = <GradientStats*>malloc(n_blocks * sizeof(GradientStats))
-    if all.by_block == NULL:
-        gradient_stats(rows, 0, rows.n, &stats)
-        merge_stats(&stats, &total)
-        return total
-    parallel_shares(block_stats, &all, rows.n, STAT_BLOCK, n_threads)
-    for block in range(n_blocks):
-        merge_stats(&all.by_block[block], &total)
-    free(all.by_block)
-    return total
+cdef bint hessians_vary(const Gradients* gradients, float* first_out) noexcept nogil:
+    """Whether the hessians of the rows differ, apart from their weights."""
+    cdef Py_ssize_t i
+    if gradients.hessian == NULL or gradients.n == 0:
+        return False
+    first_out[0] = gradients.hessian[0]
+    for i in range(1, gradients.n):
+        if gradients.hessian[i] != first_out[0]:
+            return True
+    return False
 
+
+cdef int share_stats(Shared* shared, RootRows* root) noexcept nogil:
+    """Let what is known of the rows of a root be that of all processes' rows."""
+    cdef Gradients* gradients = &root.gradients
+    cdef GradientStats* stats = &root.stats
+    cdef double[8] facts
+    cdef float first = 0
+    cdef bint vary = hessians_vary(gradients, &first)
+    cdef bint has_rows = gradients.hessian != NULL and gradients.n > 0
+    cdef int status
+    facts[0] = gradients.n
+    facts[1] = not isfinite(stats.zero)
+    facts[2] = stats.gradient_max
+    facts[3] = stats.hessian_max
+    facts[4] = -stats.hessian_min
+    facts[5] = vary
+    facts[6] = first if has_rows else -INFINITY
+    facts[7] = -first if has_rows else -INFINITY
+    status = all_reduce_doubles(shared.collectives, facts, 1, 7)
+    if status < 0:
+        return status
+    gradients.n_everywhere = <int64_t>facts[0]
+    stats.gradient_max = facts[2]
+    stats.hessian_max = facts[3]
+    stats.hessian_min = -facts[4]
+    root.ws.rules.limits_hessians = not root.ws.reweighted and (
+        facts[5] > 0 or facts[6] > -facts[7])
+    return NOT_FINITE if facts[1] > 0 else 0
+
+
+cdef int read_rounds(Shared* shared, RootRows* roots, int n_roots) noexcept nogil:
+    """What the numbers of a round depend on, of the rows of all processes."""
+    cdef int status = gather_sampled(roots, n_roots)
+    cdef int k
+    if status == 0:
+        status = find_stats(roots, n_roots)
+    for k in range(n_roots):
+        if status == 0:
+            status = share_stats(shared, &roots[k])
+    return status
+
+
+# ------------------------------------------------------------------ the format
 
 cdef int fixed_point_exponent(double largest, int bits) noexcept nogil:
     """The greatest k for which round(largest * 2**k) < 2**bits."""
@@ -233,63 +331,40 @@ cdef bint typical(int64_t roots, int64_t n) noexcept nogil:
     return mean_root * mean_root >= MIN_TYPICAL_UNITS
 
 
-cdef struct EncodedRows:
-    Roots roots               # what `is_fine` asks for
-    Sums sums                 # of the integers
+# ------------------------------------------------------------------ integers
 
-
-cdef EncodedRows encode_block(
-    const Gradients* rows, Py_ssize_t first, Py_ssize_t n, const Encoding* encoding,
-    uint64_t* records_out, int64_t* pairs_out,
-) noexcept nogil:
-    """Encode some rows."""
+cdef void encode_block(RootRows* root, Py_ssize_t first, Py_ssize_t n) noexcept nogil:
+    """Encode some rows of a root, and add them to its sums, in any order: these are exact."""
+    cdef const Gradients* rows = &root.gradients
+    cdef const Encoding* encoding = &root.ws.encoding
     cdef double gradient_scale = 1.0 / encoding.gradient_unit
     cdef double hessian_scale = 1.0 / encoding.hessian_unit
-    cdef EncodedRows found
+    cdef Roots roots
+    cdef Sums sums
     cdef Py_ssize_t i
-    sum_roots(rows, first, n, gradient_scale, hessian_scale, &found.roots)
+    sum_roots(rows, first, n, gradient_scale, hessian_scale, &roots)
     if encoding.packed:
-        encode_packed(rows, first, n, gradient_scale, hessian_scale, encoding, records_out)
+        encode_packed(rows, first, n, gradient_scale, hessian_scale, encoding, root.records)
     else:
-        encode_wide(rows, first, n, gradient_scale, hessian_scale, pairs_out)
+        encode_wide(rows, first, n, gradient_scale, hessian_scale, root.ws.pairs)
         for i in range(first, first + n):
-            records_out[i] = rows.ids[i] if rows.ids != NULL else <uint64_t>i
-    found.sums = sum_records(encoding, records_out + first, n, pairs_out)
-    return found
+            root.records[i] = rows.ids[i] if rows.ids != NULL else <uint64_t>i
+    sums = sum_records(encoding, root.records + first, n, root.ws.pairs)
+    fetch_add(&root.roots.n, roots.n)
+    fetch_add(&root.roots.gradient, roots.gradient)
+    fetch_add(&root.roots.hessian, roots.hessian)
+    fetch_add(&root.sums.gradient, sums.gradient)
+    fetch_add(&root.sums.hessian, sums.hessian)
 
 
-cdef struct EncodeLoop:
-    const Gradients* rows
-    const Encoding* encoding
-    uint64_t* records
-    int64_t* pairs
-    EncodedRows total         # of integers: the order of the blocks does not matter
-
-
-cdef void encode_some(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
-    cdef EncodeLoop* loop = <EncodeLoop*>context
-    cdef EncodedRows* total = &loop.total
-    cdef EncodedRows found = encode_block(
-        loop.rows, first, end - first, loop.encoding, loop.records, loop.pairs)
-    fetch_add(&total.roots.n, found.roots.n)
-    fetch_add(&total.roots.gradient, found.roots.gradient)
-    fetch_add(&total.roots.hessian, found.roots.hessian)
-    fetch_add(&total.sums.gradient, found.sums.gradient)
-    fetch_add(&total.sums.hessian, found.sums.hessian)
-
-
-cdef EncodedRows encode(
-    const Gradients* rows, const Encoding* encoding, int n_threads, uint64_t* records_out,
-    int64_t* pairs_out,
-) noexcept nogil:
-    """Records of the rows, and in a wide round their pairs."""
-    cdef EncodeLoop loop
-    loop.rows, loop.encoding = rows, encoding
-    loop.records, loop.pairs = records_out, pairs_out
-    memset(&loop.total, 0, sizeof(EncodedRows))
-    loop.total.sums.count = rows.n
-    parallel_shares(encode_some, &loop, rows.n, ENCODE_BLOCK, n_threads)
-    return loop.total
+cdef void encode_blocks(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    cdef RootLoop* loop = <RootLoop*>context
+    cdef RootRows* root
+    cdef Py_ssize_t i
+    for i in range(first, end):
+        root = &loop.roots[i % loop.n_roots]
+        if not root.is_fine:
+            encode_block(root, first_row(loop, i), n_rows_of(loop, i))
 
 
 cdef bint is_fine(const Gradients* rows, const Roots* roots) noexcept nogil:
@@ -298,80 +373,42 @@ cdef bint is_fine(const Gradients* rows, const Roots* roots) noexcept nogil:
         all_ones(rows) or typical(roots.hessian, roots.n))
 
 
-cdef bint hessians_vary(const Gradients* gradients, float* first_out) noexcept nogil:
-    """Whether the hessians of the rows differ, apart from their weights."""
-    cdef Py_ssize_t i
-    if gradients.hessian == NULL or gradients.n == 0:
-        return False
-    first_out[0] = gradients.hessian[0]
-    for i in range(1, gradients.n):
-        if gradients.hessian[i] != first_out[0]:
-            return True
-    return False
-
-
-cdef int read_round(
-    Shared* shared, Workspace* ws, Gradients* gradients, GradientStats* stats_out,
-) noexcept nogil:
-    """What the numbers of a round depend on, of the rows of all processes."""
-    cdef double[8] facts
-    cdef float first = 0
-    cdef bint vary, has_rows
-    cdef int status = gather_sampled(ws, gradients)
-    if status < 0:
-        return status
-    vary = hessians_vary(gradients, &first)
-    has_rows = gradients.hessian != NULL and gradients.n > 0
-    stats_out[0] = round_stats(gradients, ws.n_threads)
-    facts[0] = gradients.n
-    facts[1] = not isfinite(stats_out.zero)
-    facts[2] = stats_out.gradient_max
-    facts[3] = stats_out.hessian_max
-    facts[4] = -stats_out.hessian_min
-    facts[5] = vary
-    facts[6] = first if has_rows else -INFINITY
-    facts[7] = -first if has_rows else -INFINITY
-    status = all_reduce_doubles(shared.collectives, facts, 1, 7)
-    if status < 0:
-        return status
-    gradients.n_everywhere = <int64_t>facts[0]
-    stats_out.gradient_max = facts[2]
-    stats_out.hessian_max = facts[3]
-    stats_out.hessian_min = -facts[4]
-    ws.rules.limits_hessians = not ws.reweighted and (facts[5] > 0 or facts[6] > -facts[7])
-    return NOT_FINITE if facts[1] > 0 else 0
-
-
-cdef void set_fine_scales(
-    Workspace* ws, const Gradients* gradients, const GradientStats* stats,
-) noexcept nogil:
+cdef void set_fine_scales(RootRows* root) noexcept nogil:
     """The scales of the sums of leaves."""
+    cdef Workspace* ws = root.ws
+    cdef const GradientStats* stats = &root.stats
     cdef int64_t n_summed = (
-        gradients.n_everywhere if gradients.copies == NULL else gradients.n_copies)
+        root.gradients.n_everywhere if root.gradients.copies == NULL
+        else root.gradients.n_copies)
     ws.gradient_scale = fine_scale(stats.gradient_max, n_summed)
     ws.hessian_scale = fine_scale(max(stats.hessian_max, -stats.hessian_min), n_summed)
 
 
-cdef int encode_round(
-    Workspace* ws, const Gradients* gradients, const GradientStats* stats, bint wide,
-    uint64_t* records_out, Sums* sums_out, Roots* roots_out,
-) noexcept nogil:
-    """The records of the root's rows, and their sums; 0 or NO_MEMORY.
-
-    ``roots_out``: what `is_fine` asks for.
-    """
-    cdef EncodedRows found
-    set_fine_scales(ws, gradients, stats)
-    ws.encoding = choose_encoding(stats, gradients, wide)
-    if not ws.encoding.packed and ws.pairs == NULL:
-        ws.pairs = <int64_t*>malloc(2 * ws.data.n_rows * sizeof(int64_t))
-        if ws.pairs == NULL:
-            return NO_MEMORY
-    found = encode(gradients, &ws.encoding, ws.n_threads, records_out, ws.pairs)
-    roots_out[0] = found.roots
-    sums_out[0] = found.sums
+cdef int choose_format(RootRows* root, bint wide) noexcept nogil:
+    """Choose how the rows of a root are written; 0 or NO_MEMORY."""
+    cdef Workspace* ws = root.ws
+    set_fine_scales(root)
+    ws.encoding = choose_encoding(&root.stats, &root.gradients, wide)
     ws.compact_encoding = ws.encoding
     ws.compact_encoding.compact = True
     ws.rules.gradient_unit = ws.encoding.gradient_unit
     ws.rules.hessian_unit = ws.encoding.hessian_unit
+    memset(&root.roots, 0, sizeof(Roots))
+    memset(&root.sums, 0, sizeof(Sums))
+    root.sums.count = root.gradients.n
+    if not ws.encoding.packed and ws.pairs == NULL:
+        ws.pairs = <int64_t*>malloc(2 * ws.data.n_rows * sizeof(int64_t))
+        if ws.pairs == NULL:
+            return NO_MEMORY
+    return 0
+
+
+cdef int encode_rounds(RootRows* roots, int n_roots, bint wide) noexcept nogil:
+    """The records of the roots whose numbers are not fine yet, and their sums; 0 or NO_MEMORY."""
+    cdef RootLoop loop = loop_of(roots, n_roots)
+    cdef int k
+    for k in range(n_roots):
+        if not roots[k].is_fine and choose_format(&roots[k], wide) < 0:
+            return NO_MEMORY
+    run_blocks(encode_blocks, &loop)
     return 0

@@ -40,6 +40,8 @@ cdef void sum_rows(Shared* shared, Siblings* siblings) noexcept nogil
 
 cdef double updates_of(const Siblings* siblings) noexcept nogil
 
+cdef double updates_of_all(const Batch* batch) noexcept nogil
+
 cdef bint list_sums(Shared* shared, Batch* batch, int index, TaskBody follow) noexcept nogil
 
 cdef int sum_together(Shared* shared, Batch* batch) noexcept nogil

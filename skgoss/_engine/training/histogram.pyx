@@ -570,6 +570,16 @@ cdef double updates_of(const Siblings* siblings) noexcept nogil:
     return (siblings.smaller.end - siblings.smaller.begin) * siblings.ws.data.row_updates
 
 
+cdef double updates_of_all(const Batch* batch) noexcept nogil:
+    """What summing all smaller siblings of the batch takes."""
+    cdef double updates = 0
+    cdef int i
+    for i in range(batch.n_siblings):
+        if is_to_sum(&batch.siblings[i]):
+            updates += updates_of(&batch.siblings[i])
+    return updates
+
+
 cdef bint list_sums(Shared* shared, Batch* batch, int index, TaskBody follow) noexcept nogil:
     """List the tasks that sum the rows of the smaller sibling; False if there are none.
 
@@ -593,12 +603,9 @@ cdef bint list_sums(Shared* shared, Batch* batch, int index, TaskBody follow) no
 
 cdef int sum_together(Shared* shared, Batch* batch) noexcept nogil:
     """Sum the smaller siblings of the batch that have a slot; 0 or NO_MEMORY."""
-    cdef double updates = 0
+    cdef double updates = updates_of_all(batch)
     cdef int i
     start_list(shared, batch)
-    for i in range(batch.n_siblings):
-        if is_to_sum(&batch.siblings[i]):
-            updates += updates_of(&batch.siblings[i])
     batch.sum_size = task_work(batch, updates, MIN_SUM_WORK)
     begin_adding(batch)
     for i in range(batch.n_siblings):

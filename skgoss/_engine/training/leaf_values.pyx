@@ -69,14 +69,11 @@ cdef void visit_rows(
             visit_leaf(ws, round, adds, index, row, &leaf_visits[index])
 
 
-cdef inline int team(const Workspace* ws, const Round* round) noexcept nogil:
-    """How many threads visit the rows, each a share of them."""
-    return ws.n_threads if round.gradients.n > MIN_ROWS_FOR_TEAM else 1
-
-
 cdef struct Visits:
-    Workspace* ws
-    const Round* round
+    # Each thread visits a share of the rows, in all trees.
+    Workspace* trees
+    const Round* rounds
+    int n_trees
     bint adds
     int n_shares
     Py_ssize_t n_rows
@@ -85,33 +82,25 @@ cdef struct Visits:
 
 cdef void visit_share(void* context, Py_ssize_t share, Py_ssize_t end, int thread) noexcept nogil:
     cdef Visits* visits = <Visits*>context
-    visit_rows(
-        visits.ws, visits.round, visits.adds, share * visits.n_rows // visits.n_shares,
-        end * visits.n_rows // visits.n_shares, visits.ws.leaf_visits + share * visits.max_leaves)
+    cdef Workspace* ws
+    cdef int k
+    for k in range(visits.n_trees):
+        ws = &visits.trees[k]
+        if ws.n_leaves > 1 and not (visits.adds and visits.rounds[k].score == NULL):
+            visit_rows(
+                ws, &visits.rounds[k], visits.adds, share * visits.n_rows // visits.n_shares,
+                end * visits.n_rows // visits.n_shares,
+                ws.leaf_visits + share * visits.max_leaves)
 
 
-cdef void visit_all(
-    Shared* shared, Workspace* ws, const Round* round, bint adds,
-) noexcept nogil:
-    """Visit the rows of all leaves; each thread visits a share of the rows."""
-    cdef int n_shares = team(ws, round)
-    cdef Visits visits = Visits(
-        ws, round, adds, n_shares, shared.data.n_rows, shared.settings.max_leaves)
-    parallel_shares(visit_share, &visits, n_shares, 1, n_shares)
-
-
-cdef void sum_leaves(Shared* shared, Workspace* ws, const Round* round) noexcept nogil:
-    """The exact sums of the gradients and hessians of the leaves' rows."""
+cdef void add_up(Workspace* ws, const Visits* visits) noexcept nogil:
+    """The sums of a tree's leaves, from those of all shares."""
     cdef const LeafVisit* of_leaf
-    cdef int n_shares = team(ws, round)
     cdef int leaf, share
-    for leaf in range(ws.n_leaves):
-        gather(ws, &ws.leaves[leaf], n_shares)
     memset(ws.leaf_sums, 0, 2 * ws.n_leaves * sizeof(int64_t))
-    visit_all(shared, ws, round, False)
-    for share in range(n_shares):
+    for share in range(visits.n_shares):
         for leaf in range(ws.n_leaves):
-            of_leaf = &ws.leaf_visits[share * <Py_ssize_t>shared.settings.max_leaves + leaf]
+            of_leaf = &ws.leaf_visits[share * visits.max_leaves + leaf]
             ws.leaf_sums[2 * leaf] += of_leaf.sums.gradient
             ws.leaf_sums[2 * leaf + 1] += of_leaf.sums.hessian
 
@@ -131,23 +120,43 @@ cdef void set_value(Workspace* ws, int index) noexcept nogil:
         clamp(value, leaf.stats.lower, leaf.stats.upper), ws.learning_rate, ws.self_concordance)
 
 
-cdef int fill_leaves(Shared* shared, Workspace* ws, const Round* round) noexcept nogil:
-    """The values of the leaves; add them to the scores."""
+cdef void fill_single(Workspace* ws) noexcept nogil:
+    """The value of the only leaf of a tree."""
+    ws.leaf_value[0] = 0.0
+    ws.leaf_weight[0] = ws.leaves[0].stats.sums.hessian * ws.rules.hessian_unit
+
+
+cdef int fill_leaves(
+    Shared* shared, Workspace* trees, const Round* rounds, int n_trees,
+) noexcept nogil:
+    """The values of the leaves of some trees, from the exact sums of their rows.
+
+    They are added to the scores.
+    """
+    cdef int n_shares = trees.n_threads if rounds.gradients.n > MIN_ROWS_FOR_TEAM else 1
+    cdef Visits visits = Visits(
+        trees, rounds, n_trees, False, n_shares, shared.data.n_rows, shared.settings.max_leaves)
+    cdef Workspace* ws
     cdef int status = 0
-    cdef int leaf
-    if ws.n_leaves == 1:
-        ws.leaf_value[0] = 0.0
-        ws.leaf_weight[0] = ws.leaves[0].stats.sums.hessian * ws.rules.hessian_unit
-        return 0
-    sum_leaves(shared, ws, round)
-    if shared.collectives != NULL:
-        status = all_reduce(shared.collectives, ws.leaf_sums, 2 * ws.n_leaves)
-    if status < 0:
-        return status
-    for leaf in range(ws.n_leaves):
-        set_value(ws, leaf)
-    if round.score != NULL:
-        visit_all(shared, ws, round, True)
+    cdef int k, leaf
+    for k in range(n_trees):
+        for leaf in range(trees[k].n_leaves):
+            gather(&trees[k], &trees[k].leaves[leaf], n_shares)
+    parallel_shares(visit_share, &visits, n_shares, 1, n_shares)
+    for k in range(n_trees):
+        ws = &trees[k]
+        if ws.n_leaves == 1:
+            fill_single(ws)
+            continue
+        add_up(ws, &visits)
+        if shared.collectives != NULL:
+            status = all_reduce(shared.collectives, ws.leaf_sums, 2 * ws.n_leaves)
+        if status < 0:
+            return status
+        for leaf in range(ws.n_leaves):
+            set_value(ws, leaf)
+    visits.adds = True
+    parallel_shares(visit_share, &visits, n_shares, 1, n_shares)
     return 0
 
 

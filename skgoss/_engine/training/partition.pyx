@@ -296,14 +296,22 @@ cdef void gather(Workspace* ws, Leaf* leaf, int n_threads) noexcept nogil:
 
 
 cdef struct RootIndex:
-    const uint32_t* ids
+    const uint32_t* ids       # ascending; NULL: all rows
+    Py_ssize_t n
+    Py_ssize_t n_rows         # of the store
     uint8_t* stays
     uint32_t* position
 
 
 cdef void index_block(void* context, Py_ssize_t begin, Py_ssize_t end, int thread) noexcept nogil:
     cdef RootIndex* root = <RootIndex*>context
-    cdef Py_ssize_t i
+    cdef Py_ssize_t first, last, i
+    if root.ids == NULL:
+        memset(root.stays + begin, True, end - begin)
+        return
+    first = root.ids[begin] if begin > 0 else 0
+    last = root.ids[end] if end < root.n else root.n_rows
+    memset(root.stays + first, False, last - first)
     for i in range(begin, end):
         root.stays[root.ids[i]] = True
         root.position[root.ids[i]] = <uint32_t>i
@@ -311,12 +319,13 @@ cdef void index_block(void* context, Py_ssize_t begin, Py_ssize_t end, int threa
 
 cdef void index_root(Shared* shared, Workspace* ws, const Round* round) noexcept nogil:
     """Let all rows of the round stay with the root's records, and note where there they are."""
-    cdef RootIndex root = RootIndex(round.gradients.ids, ws.stays, ws.root_position)
-    memset(ws.stays, root.ids == NULL, shared.data.n_rows)
-    if root.ids != NULL:
-        parallel_shares(
-            index_block, &root, round.gradients.n, ROW_BLOCK,
-            ws.n_threads if round.gradients.n > MIN_ROWS_FOR_TEAM else 1)
+    cdef Py_ssize_t n = round.gradients.n
+    cdef RootIndex root = RootIndex(
+        round.gradients.ids, n, shared.data.n_rows, ws.stays, ws.root_position)
+    if n == 0:
+        memset(ws.stays, False, root.n_rows)
+    parallel_shares(
+        index_block, &root, n, ROW_BLOCK, ws.n_threads if n > MIN_ROWS_FOR_TEAM else 1)
 
 
 cdef const uint8_t* by_code(const Workspace* ws, const BinColumn* column) noexcept nogil:

@@ -13,7 +13,9 @@ cdef void search_siblings(Shared* shared, Siblings* siblings) noexcept nogil
 
 cdef void search_few(Shared* shared, Workspace* ws, Leaf* leaf) noexcept nogil
 
-cdef double list_searches(Shared* shared, Batch* batch, int index) noexcept nogil
+cdef void list_siblings(Shared* shared, Batch* batch, int index) noexcept nogil
+
+cdef int sum_and_search(Shared* shared, Batch* batch) noexcept nogil
 
 cdef int search_together(Shared* shared, Batch* batch) noexcept nogil
 

@@ -11,7 +11,8 @@ from skgoss._engine.random cimport NODE_FEATURES, RANDOM_THRESHOLD, below, draw,
 from skgoss._engine.training.constraint_kernels cimport allowed_features, prepare_constraints
 from skgoss._engine.training.feature_subset cimport visits_of
 from skgoss._engine.training.histogram cimport (
-    clear_rows_histogram, fill_rows_histogram, subtract_bins, sum_tile, sums_with, updates_of)
+    MIN_SUM_WORK, clear_rows_histogram, fill_rows_histogram, list_sums, subtract_bins, sum_tile,
+    sums_with, updates_of, updates_of_all)
 from skgoss._engine.training.layout cimport Histogram
 from skgoss._engine.training.partition cimport gather
 from skgoss._engine.training.sampling_kernels cimport sample_features
@@ -283,15 +284,49 @@ cdef double list_searches(Shared* shared, Batch* batch, int index) noexcept nogi
     return work
 
 
+cdef void after_sum(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
+    begin_adding(batch)
+    list_searches(shared, batch, task.index)
+    end_adding(batch)
+
+
+cdef void list_siblings(Shared* shared, Batch* batch, int index) noexcept nogil:
+    """List what sums the rows of the smaller one of two siblings, and then searches both."""
+    if not list_sums(shared, batch, index, after_sum):
+        list_searches(shared, batch, index)
+
+
+cdef double visits_of_all(const Batch* batch) noexcept nogil:
+    """The visits of bins that a search of all siblings of the batch takes."""
+    cdef double n_visits = 0
+    cdef int i
+    for i in range(batch.n_siblings):
+        n_visits += 2.0 * batch.siblings[i].ws.data.n_visits
+    return n_visits
+
+
+cdef int sum_and_search(Shared* shared, Batch* batch) noexcept nogil:
+    """Sum the rows of the batch's siblings, and find their best splits; 0 or NO_MEMORY."""
+    cdef double updates = updates_of_all(batch)
+    cdef double n_visits = visits_of_all(batch)
+    cdef int i
+    start_list(shared, batch)
+    batch.sum_size = task_work(batch, updates, MIN_SUM_WORK)
+    batch.search_size = task_work(batch, n_visits, MIN_VISITS)
+    begin_adding(batch)
+    for i in range(batch.n_siblings):
+        list_siblings(shared, batch, i)
+    end_adding(batch)
+    run_tasks(batch, updates + WORK_PER_VISIT * n_visits)
+    return batch.status
+
+
 cdef int search_together(Shared* shared, Batch* batch) noexcept nogil:
     """Find the best splits of all siblings of the batch, whose rows are summed; 0 or NO_MEMORY."""
-    cdef double n_visits = 0
     cdef double work = 0
     cdef int i
     start_list(shared, batch)
-    for i in range(batch.n_siblings):
-        n_visits += 2.0 * batch.siblings[i].ws.data.n_visits
-    batch.search_size = task_work(batch, n_visits, MIN_VISITS)
+    batch.search_size = task_work(batch, visits_of_all(batch), MIN_VISITS)
     begin_adding(batch)
     for i in range(batch.n_siblings):
         work += list_searches(shared, batch, i)

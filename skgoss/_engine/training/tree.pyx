@@ -18,28 +18,28 @@ from skgoss._engine.atomics cimport spin_lock, spin_unlock
 from skgoss._engine.random cimport TREE_FEATURES, key
 from skgoss._engine.signals cimport is_stopped
 from skgoss._engine.training.children cimport (
-    list_children, search_children, search_root, share_batch)
+    list_children, search_children, search_roots, share_batch)
 from skgoss._engine.training.constraint_kernels cimport (
     bound_children, bound_leaves, next_stale, order_children)
-from skgoss._engine.training.encoding cimport GradientStats, read_round, set_fine_scales
+from skgoss._engine.training.encoding cimport RootRows, read_rounds, set_fine_scales
 from skgoss._engine.training.feature_subset cimport subset_rows
-from skgoss._engine.training.histogram cimport MIN_SUM_WORK, list_sums, sum_together
+from skgoss._engine.training.histogram cimport MIN_SUM_WORK, sum_together
 from skgoss._engine.training.kernel_collectives cimport share_splits
-from skgoss._engine.training.layout cimport Binned, Gradients, Sums
+from skgoss._engine.training.layout cimport Binned, Sums
 from skgoss._engine.training.leaf_values cimport fill_leaves, fill_nodes
 from skgoss._engine.training.partition cimport (
     MIN_CHUNK, choose_left, index_root, list_rows, recall_left, return_rows, rows_to_children,
     write_set)
 from skgoss._engine.training.sampling_kernels cimport sample_features
 from skgoss._engine.training.search cimport (
-    MIN_VISITS, choose_summed, list_searches, search_again, search_together)
+    MIN_VISITS, choose_summed, list_siblings, search_again, search_together)
 from skgoss._engine.training.split cimport SplitRules, node_stats
 from skgoss._engine.training.tasks cimport (
     MIN_WORK_PER_THREAD, Batch, Division, Task, add_late, add_task, item_at, begin_adding,
     end_adding, let_follow, run_tasks, start_list, task_work)
 from skgoss._engine.training.workspace cimport (
     INTERMEDIATE, INTERRUPTED, NO_MEMORY, NO_PRIORITY, ROOT_BUFFER, Leaf, Node, Pool, Round,
-    Scratch, Shared, Workspace, free_slot, heap_pop, heap_push, heap_remove)
+    Scratch, Shared, Workspace, free_slot, free_slots, heap_pop, heap_push, heap_remove)
 
 cdef enum:
     # The updates and visits of bins that a thread gets at a time, if there are so many.
@@ -54,13 +54,10 @@ cdef enum:
 cdef double SHARE_OF_SMALLER = 0.3
 
 
-cdef int start_tree(
-    Shared* shared, Batch* batch, Workspace* ws, const Round* round,
-) noexcept nogil:
-    """Sample the tree's features, encode the round, search the root."""
+cdef void start_tree(Shared* shared, Workspace* ws, const Round* round) noexcept nogil:
+    """A tree of one leaf, for which features are sampled."""
     cdef Leaf* root = &ws.leaves[0]
     cdef int buffer = ROOT_BUFFER if shared.has_sparse else 0
-    cdef int status
     ws.rules = shared.rules
     ws.rules.l2 += ws.more_l2
     memset(root, 0, sizeof(Leaf))
@@ -74,6 +71,7 @@ cdef int start_tree(
     ws.n_rows = round.gradients.n
     ws.n_leaves = 1
     ws.n_heap = 0
+    free_slots(ws.pool, ws.free_slots)
     ws.pool.n_masks = 0
     ws.pool.n_set_words = 0
     ws.divides_ahead = False
@@ -86,10 +84,6 @@ cdef int start_tree(
         ws.data = subset_rows(
             &shared.data, &shared.subset_source, ws.summed, ws.n_summed, &round.gradients,
             ws.n_threads, &ws.subset)
-    status = search_root(shared, batch, ws, round)
-    if status == 0:
-        enqueue(ws, 0)
-    return status
 
 
 cdef void enqueue(Workspace* ws, int index) noexcept nogil:
@@ -401,13 +395,6 @@ cdef void choose_sizes(Batch* batch) noexcept nogil:
     batch.search_size = task_work(batch, n_visits, MIN_VISITS)
 
 
-cdef void after_sum(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
-    """Search siblings whose rows are summed."""
-    begin_adding(batch)
-    list_searches(shared, batch, task.index)
-    end_adding(batch)
-
-
 cdef void list_moved(Shared* shared, Batch* batch, int index, int thread) noexcept nogil:
     """List what sums and searches the children of a leaf, whose rows have moved."""
     cdef Division* division = &batch.divisions[index]
@@ -422,8 +409,7 @@ cdef void list_moved(Shared* shared, Batch* batch, int index, int thread) noexce
     division.status = min(n, 0)
     begin_adding(batch)
     for i in range(2 * index, 2 * index + n):
-        if not list_sums(shared, batch, i, after_sum):
-            list_searches(shared, batch, i)
+        list_siblings(shared, batch, i)
     end_adding(batch)
 
 
@@ -614,9 +600,12 @@ cdef int grow_trees(
     cdef int i
     batch.status = 0
     for i in range(n_trees):
+        start_tree(shared, &trees[i], &rounds[i])
+    status = search_roots(shared, batch, trees, rounds, n_trees)
+    for i in range(n_trees):
+        trees[i].divides_ahead = ahead
         if status == 0:
-            status = start_tree(shared, batch, &trees[i], &rounds[i])
-            trees[i].divides_ahead = ahead
+            enqueue(&trees[i], 0)
     if status == 0 and ahead:
         status = split_in_batches(shared, batch, trees, n_trees)
     elif status == 0:
@@ -625,23 +614,21 @@ cdef int grow_trees(
         bound_leaves(shared, &trees[i])
         while trees[i].n_heap > 0:
             stay_leaf(&trees[i], heap_pop(&trees[i]))
-        if status == 0:
-            status = fill_leaves(shared, &trees[i], &rounds[i])
-    return status
+    return fill_leaves(shared, trees, rounds, n_trees) if status == 0 else status
 
 
 cdef int fill_score(Shared* shared, Workspace* ws, const Round* round) noexcept nogil:
     """The values of one score in a tree of several, of its leaves and of its nodes."""
-    cdef Gradients rows = round.gradients
-    cdef GradientStats stats
+    cdef RootRows root
     cdef int status
+    root.ws, root.gradients = ws, round.gradients
     # A bound of all rows holds for the sampled ones.
-    rows.sampled = rows.ids = NULL
-    rows.n = rows.n_rows
-    status = read_round(shared, ws, &rows, &stats)
+    root.gradients.sampled = root.gradients.ids = NULL
+    root.gradients.n = root.gradients.n_rows
+    status = read_rounds(shared, &root, 1)
     if status == 0:
-        set_fine_scales(ws, &rows, &stats)
-        status = fill_leaves(shared, ws, round)
+        set_fine_scales(&root)
+        status = fill_leaves(shared, ws, round, 1)
     if status == 0:
         fill_nodes(ws)
     return status

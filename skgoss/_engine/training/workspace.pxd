@@ -251,6 +251,8 @@ cdef int take_slot(const Binned* data, Workspace* ws) noexcept nogil
 
 cdef void free_slot(Workspace* ws, Leaf* leaf) noexcept nogil
 
+cdef void free_slots(Pool* pool, int* free_slots_out) noexcept nogil
+
 cdef inline int next_buffer(const Leaf* leaf) noexcept nogil:
     return 1 if leaf.buffer == 0 else 0
 

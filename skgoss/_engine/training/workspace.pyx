@@ -49,6 +49,14 @@ cdef void free_slot(Workspace* ws, Leaf* leaf) noexcept nogil:
         leaf.slot = -1
 
 
+cdef void free_slots(Pool* pool, int* free_slots_out) noexcept nogil:
+    """Release all histograms: a tree that was not finished may have left some."""
+    cdef int slot
+    pool.n_free = pool.n_slots
+    for slot in range(pool.n_slots):
+        free_slots_out[slot] = slot
+
+
 cdef const Encoding* encoding_of(const Workspace* ws, const Leaf* leaf) noexcept nogil:
     """How the sums of a leaf's histogram are written: packed, if its rows have room."""
     if ws.encoding.packed and leaf.stats.sums.count <= ws.encoding.capacity:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss._engine.binning import bin_bounds, category_kernels, listed_rows
+from skgoss._engine.binning.drawn_rows import drawn_rows
 from skgoss.binning import distributed_sample, forced_bins
 from skgoss.columns.columns import Columns, row_positions
 from skgoss.columns.stacked import StackedColumns, pieces
@@ -217,10 +218,7 @@ def sampled_rows(
     n_rows, size = n_rows if rows is None else len(rows), settings.subsample_for_bin
     if n_rows <= size:
         return rows
-    generator = np.random.default_rng(settings.data_random_seed)
-    is_sampled = np.zeros(n_rows, dtype=np.bool_)
-    is_sampled[generator.choice(n_rows, size, replace=False, shuffle=False)] = True
-    sample = np.flatnonzero(is_sampled)
+    sample = drawn_rows(np.random.PCG64(settings.data_random_seed), n_rows, size)
     return sample if rows is None else rows[sample]
 
 

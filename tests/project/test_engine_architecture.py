@@ -56,7 +56,7 @@ LAYERS = tuple(
         "binning.store binning.packing binning.bundling binning.listed_rows",
         "binning.bin_bounds binning.bin_search binning.category_kernels",
         "binning.radix_sort binning.column_values",
-        "binning.gather_rows columns.transposition columns.arrow",
+        "binning.gather_rows binning.drawn_rows columns.transposition columns.arrow",
         "columns.column_kernels",
         "binning.stored_columns",
         # Exponentials; threads, signals, random numbers, instruction sets.

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from skgoss import LGBMClassifier
+from skgoss import LGBMClassifier, LGBMRegressor
 
 N = 20_000  # rows; a block of a binary target has 4,095
 ALL_SPLITS = {"min_child_samples": 1, "min_child_weight": 0.0, "min_data_in_bin": 1}
@@ -41,8 +41,9 @@ TABLES: dict[str, tuple[np.ndarray, dict[str, Any]]] = {
     "shared lanes": (np.hstack([columns(4, 9, 0.5), columns(200, 3, 0.5)]), {}),
     "bundles": (np.hstack([one_hot(30, 2, 0.6), columns(150, 4, 0.3)]), {}),
     "shorts": (columns(600, 5, 0.4), {"max_bin": 1000}),
-    "entries": (np.hstack([few(40, 0.02), columns(90, 2, 0.4)]), {}),
-    "heavy entries": (few(40, 0.3), {"enable_bundle": False, "is_enable_sparse": True}),
+    "few entries": (np.hstack([few(40, 0.02), columns(90, 2, 0.4)]), {}),
+    "many lanes": (few(40, 0.3), {"enable_bundle": False}),
+    "lists": (few(300, 0.01), {"enable_bundle": False}),
 }
 
 
@@ -107,3 +108,25 @@ def test_siblings_have_what_the_other_leaves_of_their_parent(table, weights):
         assert tree.internal_weight[node] == pytest.approx(mass, abs=slip)
         found, slip = twin(table, gradient, hessian, rows), 1e-3 * tree.split_gain.max()
         assert tree.split_gain[node] == pytest.approx(found, rel=1e-3, abs=slip)
+
+
+@pytest.mark.parametrize("table", ["lists", "shorts", "bundles"])
+def test_sums_do_not_depend_on_rounds_before(table):
+    """Sums of a giant are wide, and lie where others of the round before were."""
+    X, _ = TABLES[table]
+    usual = np.random.default_rng(2).integers(-6, 7, N).astype(float)
+    giant = np.where(np.arange(N) == 7, 2.0**30, usual)
+
+    def trees(rounds: list[np.ndarray]) -> Any:
+        left = iter(rounds)
+        options = ALL_SPLITS | TABLES[table][1] | {"num_leaves": 250, "n_jobs": 1}
+        model = LGBMRegressor(
+            n_estimators=len(rounds),
+            objective=lambda y_true, y_pred: (next(left), np.ones(N)),
+            **options,
+        )
+        return model.fit(X, usual)._model.trees
+
+    last, alone = trees([usual, giant]).tree(1), trees([giant]).tree(0)
+    for name in ("split_feature", "split_gain", "internal_count", "leaf_value"):
+        assert getattr(last, name).tolist() == getattr(alone, name).tolist()

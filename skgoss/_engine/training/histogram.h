@@ -484,7 +484,8 @@ SIMD_KERNEL(add_wide_entries, (const Binned *data, const uint64_t *records, ptrd
     }
 }
 
-/* Adds n rows to accumulators, which have room for them. `pairs`: of a wide round. */
+/* Adds n rows to accumulators, which have room for them. `pairs`: of a wide round. What belongs to
+   no feature is cleared: the accumulators of a round of another width are there. */
 static inline void add_rows(const Binned *data, const Encoding *encoding,
                              const uint64_t *records, ptrdiff_t n, const int64_t *pairs,
                              int64_t *sums)
@@ -505,6 +506,8 @@ static inline void add_rows(const Binned *data, const Encoding *encoding,
             add_wide_entries(data, records, n, pairs, by_hist_bin);
         }
     }
+    if (data->n_hist_bin_pieces > 0)
+        memset(by_hist_bin + encoding->width * data->room, 0, encoding->width * sizeof *sums);
 }
 
 /* Sums of the rows of a packed round. */

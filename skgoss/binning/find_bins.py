@@ -344,8 +344,9 @@ class _Search(NamedTuple):
         n_rows, n_features = self.sample.size(columns), columns.n_features
         n_values = n_values_of(columns, n_rows)
         n_threads = team(n_values.sum(), self.n_threads)
-        n_scratch = bin_bounds.scratch_per_value(n_features, n_threads)
-        scratch = np.empty((n_threads, n_scratch * n_values.max()), dtype=np.uint64)
+        room = int(n_values.max())
+        n_scratch = bin_bounds.scratch_size(n_features, n_threads, room)
+        scratch = np.empty(n_scratch, dtype=np.uint64)
         # Bins hold enough rows, except that of zero and the last ones on both sides.
         n_full = n_values // max(self.settings.min_data_in_bin, 1)
         if self.forced is None:
@@ -353,11 +354,11 @@ class _Search(NamedTuple):
             bound_arrays = np.zeros(n_features + 1, dtype=np.int64), *none
         else:
             bound_arrays = forced_bins.packed(self.forced)
-        room = np.where(
+        n_most = np.where(
             np.diff(bound_arrays[0]), 2 * max_bin, np.minimum(max_bin, n_full + 3)
         )
         bounds_start = np.zeros(n_features + 1, dtype=np.int64)
-        np.cumsum(room, out=bounds_start[1:])
+        np.cumsum(n_most, out=bounds_start[1:])
         bounds = np.empty(bounds_start[-1])
         n_bounds = np.empty(n_features, dtype=np.int32)
         missing_type = np.empty(n_features, dtype=np.uint8)
@@ -375,6 +376,7 @@ class _Search(NamedTuple):
             *bound_arrays,
             n_threads,
             bounds_start,
+            room,
             scratch,
             bounds,
             n_bounds,

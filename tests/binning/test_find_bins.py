@@ -9,6 +9,10 @@ import numpy as np
 import pytest
 from binned import settings
 from one_column import ZERO, mapper
+from reading import columns
+from sklearn.base import BaseEstimator
+
+from skgoss.binning.find_bins import find_bin_mappers
 
 
 def distributions() -> dict[str, np.ndarray]:
@@ -178,6 +182,28 @@ def test_sorting_any_number_of_values(n_rows, clustered):
     middle[negative - 1] = -ZERO
     expected = np.insert(middle, negative, ZERO)
     np.testing.assert_array_equal(bounds[:-1], expected)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_groups_of_columns_have_the_bins_of_each_column(weighted):
+    # With so many values, 8 columns are read at a time, or 24 on 12 threads.
+    rng = np.random.default_rng(0)
+    X = rng.integers(-99, 99, (140_000, 50)).astype(np.float32)
+    X[:, ::9] *= rng.random(140_000, dtype=np.float32)[:, None]
+    X[:, 20] = np.nan
+    weight = rng.integers(1, 4, len(X)).astype(float) if weighted else None
+    data = columns(BaseEstimator(), X, reset=True)
+    found = [
+        find_bin_mappers(data, settings(), weight=weight, n_threads=n_threads)
+        for n_threads in (1, 12)
+    ]
+    for j in (0, 7, 8, 20, 23, 24, 45, 49):
+        expected = mapper(X[:, j], weight=weight)
+        for mappers in found:
+            np.testing.assert_array_equal(
+                mappers[j].upper_bounds, expected.upper_bounds
+            )
+            assert mappers[j][1:] == expected[1:]
 
 
 def test_weights_of_another_length_are_refused():

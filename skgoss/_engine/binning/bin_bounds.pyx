@@ -7,7 +7,7 @@ values alone in theirs, zero always in its own.
 """
 
 from libc.float cimport DBL_MAX
-from libc.math cimport INFINITY, isnan, llround, nextafter
+from libc.math cimport INFINITY, fabs, isnan, llround, nextafter
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 from skgoss._engine.binning.column_values cimport BLOCK, ZERO, is_zero
@@ -16,7 +16,7 @@ from skgoss._engine.binning.radix_sort cimport (
 from skgoss._engine.columns.column_kernels cimport (
     InputColumns, is_sparse, load_block, load_rows, load_values, read_columns)
 from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
-from skgoss._engine.threads cimport parallel_for
+from skgoss._engine.threads cimport parallel_for, parallel_shares
 
 import numpy as np
 
@@ -31,20 +31,36 @@ NAN_IS_MISSING = MISSING_NAN
 ZERO_BOUND = ZERO
 
 cdef enum:
-    SCRATCH_PER_VALUE = 7
-    # Columns read together: where a row's values lie side by side, a line of the cache
-    # holds several of them. Fewer, as each needs room for all its values.
-    TILE = 4
+    SCRATCH_PER_VALUE = 4
+    # Columns that are read together: where a row's values lie side by side, a line of the cache
+    # holds several of them. More of them for several threads, which sort one each, or if there are
+    # few values; but the system makes room for values as slowly as they are sorted.
+    GROUP = 8
+    GROUP_PER_THREAD = 2
+    GROUP_VALUES = 1 << 19
 
 
-cdef Py_ssize_t tile_width(Py_ssize_t n_features, int n_threads) noexcept nogil:
-    """How many columns are read together; beside few, the room for values would be much."""
-    return max(1, min(<Py_ssize_t> TILE, n_features // (8 * n_threads)))
+cdef Py_ssize_t group_size(
+    Py_ssize_t n_features, int n_threads, int64_t n_values,
+) noexcept nogil:
+    """How many columns of so many values are read at a time: about equal numbers."""
+    cdef Py_ssize_t n_most = max(
+        <Py_ssize_t> GROUP, <Py_ssize_t> GROUP_PER_THREAD * n_threads,
+        <Py_ssize_t> (GROUP_VALUES // max(n_values, <int64_t> 1)))
+    cdef Py_ssize_t n_groups = (n_features + n_most - 1) // n_most
+    cdef Py_ssize_t n = (n_features + n_groups - 1) // n_groups
+    return min(n_features, (n + n_threads - 1) // n_threads * n_threads)
 
 
-def scratch_per_value(Py_ssize_t n_features, int n_threads) -> int:
-    """64-bit numbers that ``find_bounds`` needs for each value of a column and thread."""
-    return SCRATCH_PER_VALUE + tile_width(n_features, n_threads)
+def scratch_size(Py_ssize_t n_features, int n_threads, int64_t n_values) -> int:
+    """64-bit numbers that ``find_bounds`` needs for columns of at most so many values."""
+    cdef Py_ssize_t n_columns = group_size(n_features, n_threads, n_values)
+    return n_columns * whole_blocks(n_values) + SCRATCH_PER_VALUE * n_threads * n_values
+
+
+cdef inline int64_t whole_blocks(int64_t n) noexcept nogil:
+    """A number of rows, rounded up to whole blocks."""
+    return (n + BLOCK - 1) // BLOCK * BLOCK
 
 
 cdef struct BinningRules:
@@ -56,12 +72,26 @@ cdef struct BinningRules:
 
 cdef struct Side:
     # The distinct values of one sign, ascending, and what they hold.
-    const double* value
-    const int64_t* count
-    const double* mass
+    const uint64_t* key       # of all rows, sorted
+    int64_t first             # of the side
+    const int64_t* end        # of those of each value
+    const double* mass        # of each value; NULL: the number of its rows
     int64_t n_values
     int64_t n_rows
     double total
+
+
+cdef inline double value_at(const Side* side, int64_t i) noexcept nogil:
+    """A distinct value: the greatest of those that it stands for."""
+    return value_of_key(side.key[side.end[i] - 1])
+
+
+cdef inline int64_t count_at(const Side* side, int64_t i) noexcept nogil:
+    return side.end[i] - (side.end[i - 1] if i > 0 else side.first)
+
+
+cdef inline double mass_at(const Side* side, int64_t i) noexcept nogil:
+    return side.mass[i] if side.mass != NULL else count_at(side, i)
 
 
 cdef struct Tally:
@@ -97,33 +127,46 @@ cdef inline void tally_value(
         tally.n_other += 1
 
 
-cdef void load_tile(
-    const InputColumns* inputs, Py_ssize_t first, Py_ssize_t n_columns, const int64_t* rows,
-    int64_t n, double* values_out,
+cdef Tally read_dense(
+    const double* values, Py_ssize_t stride, const double* weight, int64_t n,
+    SortScratch* scratch_out,
 ) noexcept nogil:
-    """Read some columns, those that are not sparse, each n values after the last."""
-    cdef int64_t block, start
-    cdef Py_ssize_t k
-    for block in range((n + BLOCK - 1) // BLOCK):
-        start = block * BLOCK
-        for k in range(n_columns):
-            if not is_sparse(inputs, first + k):
-                load_block(
-                    inputs, first + k, rows, start, min(<int64_t> BLOCK, n - start),
-                    values_out + k * n + start)
+    """Prepare the values of a dense column to be sorted, and count zeros and NaN.
 
-
-cdef Tally read_values(
-    const double* values, const double* weight, int64_t n, SortScratch* scratch_out,
-) noexcept nogil:
-    """Prepare the values of a dense column to be sorted, and count zeros and NaN."""
+    ``stride``: the numbers from one block of its values to the next.
+    """
     cdef Tally tally = Tally(n, 0, 0, 0, 0.0)
+    cdef uint64_t* key = scratch_out.key
+    cdef int64_t start = 0, n_other = 0, n_nan = 0
+    cdef int64_t n_block, i
+    # Without branches to mispredict: each key is written, and the next one over it if it is that
+    # of a zero or NaN.
+    while start < n:
+        n_block = min(<int64_t> BLOCK, n - start)
+        if weight != NULL:
+            weigh_block(values, weight + start, n_block, scratch_out.mass + n_other, &tally)
+        for i in range(n_block):
+            key[n_other] = ordered_key(values[i])
+            n_other += fabs(values[i]) > ZERO
+            n_nan += values[i] != values[i]
+        start += BLOCK
+        values += stride
+    tally.n_other, tally.n_nan, tally.n_zero = n_other, n_nan, n - n_other - n_nan
+    if weight == NULL:
+        tally.nan_mass = n_nan
+    return tally
+
+
+cdef void weigh_block(
+    const double* values, const double* weight, int64_t n, double* mass_out, Tally* tally,
+) noexcept nogil:
+    """Keep the masses of values that are no zeros, and add up those of NaN."""
+    cdef int64_t n_other = 0
     cdef int64_t i
     for i in range(n):
-        tally_value(
-            values[i], weight[i] if weight != NULL else 1.0, weight != NULL, &tally,
-            scratch_out)
-    return tally
+        mass_out[n_other] = weight[i]
+        n_other += fabs(values[i]) > ZERO
+        tally.nan_mass += weight[i] if isnan(values[i]) else 0.0
 
 
 cdef Tally read_sparse(
@@ -169,31 +212,28 @@ cdef Side distinct_values(
 ) noexcept nogil:
     """Merge equal and neighboring values of sorted keys first, ..., last - 1.
 
-    The greatest of the neighbors stands for all. ``n_before`` distinct values are in
-    the scratch space already.
+    ``n_before`` distinct values are in the scratch space already: in that of the sort, which is
+    over.
     """
     cdef Side side
-    cdef int64_t at = n_before - 1
-    cdef int64_t begin = first
+    cdef const uint64_t* key = scratch.key
+    cdef int64_t* end = <int64_t*> scratch.key_swap + n_before
+    cdef double* mass = scratch.mass_swap + n_before
+    cdef int64_t at = -1
     cdef int64_t i
     side.total = 0.0 if weighted else last - first
     for i in range(first, last):
-        if i == first or scratch.key[i] > scratch.key[i - 1] + 1:
+        if i == first or key[i] > key[i - 1] + 1:
             at += 1
-            begin = i
-            scratch.value_mass[at] = 0.0
-        # A count that is read again where it was just written would have to be waited for.
-        scratch.value[at] = value_of_key(scratch.key[i])
-        scratch.count[at] = i + 1 - begin
+            if weighted:
+                mass[at] = 0.0
+        end[at] = i + 1
         if weighted:
-            scratch.value_mass[at] += scratch.mass[i]
+            mass[at] += scratch.mass[i]
             side.total += scratch.mass[i]
-        else:
-            scratch.value_mass[at] = i + 1 - begin
-    side.value = scratch.value + n_before
-    side.count = scratch.count + n_before
-    side.mass = scratch.value_mass + n_before
-    side.n_values = at + 1 - n_before
+    side.key, side.first, side.end = key, first, end
+    side.mass = mass if weighted else NULL
+    side.n_values = at + 1
     side.n_rows = last - first
     return side
 
@@ -226,9 +266,9 @@ cdef int32_t bound_each_value(
     cdef int64_t held = 0
     cdef int64_t i
     for i in range(side.n_values - 1):
-        held += side.count[i]
+        held += count_at(side, i)
         if held >= min_count:
-            n_new = add_boundary(side.value[i], side.value[i + 1], bounds_out, n_bounds)
+            n_new = add_boundary(value_at(side, i), value_at(side, i + 1), bounds_out, n_bounds)
             if n_new > n_bounds:
                 held = 0
             n_bounds = n_new
@@ -243,30 +283,29 @@ cdef int32_t bound_equal_mass(
     cdef double rest_mass = side.total
     cdef int64_t rest_bins = max_bin
     cdef double held = 0.0
-    cdef double mean
+    cdef double mean, mass, next_mass
     cdef int32_t n_closed = 0
     cdef int32_t n_bounds = 0
     cdef int64_t i
     for i in range(side.n_values):
-        if side.mass[i] >= heavy:
-            rest_mass -= side.mass[i]
+        mass = mass_at(side, i)
+        if mass >= heavy:
+            rest_mass -= mass
             rest_bins -= 1
     mean = rest_mass / rest_bins
+    next_mass = mass_at(side, 0)
     for i in range(side.n_values - 1):
         if n_closed >= max_bin - 1:
             break
-        if side.mass[i] < heavy:
-            rest_mass -= side.mass[i]
-        held += side.mass[i]
-        if (
-            side.mass[i] >= heavy
-            or held >= mean
-            or (side.mass[i + 1] >= heavy and held >= mean * 0.5)
-        ):
-            n_bounds = add_boundary(side.value[i], side.value[i + 1], bounds_out, n_bounds)
+        mass, next_mass = next_mass, mass_at(side, i + 1)
+        if mass < heavy:
+            rest_mass -= mass
+        held += mass
+        if mass >= heavy or held >= mean or (next_mass >= heavy and held >= mean * 0.5):
+            n_bounds = add_boundary(value_at(side, i), value_at(side, i + 1), bounds_out, n_bounds)
             n_closed += 1
             held = 0.0
-            if side.mass[i] < heavy:
+            if mass < heavy:
                 rest_bins -= 1
                 mean = rest_mass / rest_bins
     return n_bounds
@@ -344,19 +383,20 @@ cdef int32_t fixed_bounds(
 
 cdef Side side_below(const Side* side, double bound, int64_t first) noexcept nogil:
     """The values of a side from number ``first`` that are below a bound."""
-    cdef Side below
+    cdef Side below = side[0]
     cdef int64_t i
     below.n_values = below.n_rows = 0
     below.total = 0.0
     for i in range(first, side.n_values):
-        if side.value[i] >= bound:
+        if value_at(side, i) >= bound:
             break
         below.n_values += 1
-        below.n_rows += side.count[i]
-        below.total += side.mass[i]
-    below.value = side.value + first
-    below.count = side.count + first
-    below.mass = side.mass + first
+        below.n_rows += count_at(side, i)
+        below.total += mass_at(side, i)
+    if first > 0:
+        below.first = side.end[first - 1]
+        below.end = side.end + first
+        below.mass = side.mass + first if side.mass != NULL else NULL
     return below
 
 
@@ -369,7 +409,8 @@ cdef int32_t count_occupied(
     cdef double value
     for i in range(n_middle + right.n_values):
         value = (
-            left.value[i] if i < n_left else right.value[i - n_middle] if i >= n_middle else 0.0
+            value_at(left, i) if i < n_left
+            else value_at(right, i - n_middle) if i >= n_middle else 0.0
         )
         while value > bound[at]:
             at += 1
@@ -412,7 +453,7 @@ cdef int32_t bound_between(
 
 
 cdef void find_column_bounds(
-    const InputColumns* inputs, Py_ssize_t column, const double* values,
+    const InputColumns* inputs, Py_ssize_t column, const double* values, Py_ssize_t stride,
     const int32_t* position, const double* weight, int64_t n, double total, BinningRules rule,
     Forced forced, SortScratch scratch, double* bounds_out, int32_t* n_bounds_out,
     uint8_t* missing_type_out, int32_t* n_occupied_out, double* range_out,
@@ -430,7 +471,7 @@ cdef void find_column_bounds(
     if is_sparse(inputs, column):
         tally = read_sparse(inputs, column, position, weight, n, &scratch)
     else:
-        tally = read_values(values, weight, n, &scratch)
+        tally = read_dense(values, stride, weight, n, &scratch)
     sort_keys(&scratch, tally.n_other, weighted)
     while n_negative < tally.n_other and not scratch.key[n_negative] >> 63:
         n_negative += 1
@@ -460,12 +501,12 @@ cdef void find_column_bounds(
     zero_share_out[0] = tally.n_zero / <double> max(n, <int64_t> 1)
     range_out[0] = range_out[1] = 0.0
     if left.n_values > 0:
-        range_out[0] = left.value[0]
-        range_out[1] = 0.0 if tally.n_zero > 0 else left.value[left.n_values - 1]
+        range_out[0] = value_at(&left, 0)
+        range_out[1] = 0.0 if tally.n_zero > 0 else value_at(&left, left.n_values - 1)
     if right.n_values > 0:
-        range_out[1] = right.value[right.n_values - 1]
+        range_out[1] = value_at(&right, right.n_values - 1)
         if left.n_values == 0 and tally.n_zero == 0:
-            range_out[0] = right.value[0]
+            range_out[0] = value_at(&right, 0)
 
 
 cdef struct BoundsLoop:
@@ -479,9 +520,11 @@ cdef struct BoundsLoop:
     const int64_t* forced_start
     const double* forced_bound
     const int32_t* forced_rank
-    uint64_t* scratch         # of each thread, `scratch_size`; a sort has room for `room` values
-    Py_ssize_t scratch_size
-    int64_t room
+    Py_ssize_t first          # of the group of columns
+    Py_ssize_t n_columns
+    double* values            # of each block of rows: a block of each column of the group
+    int64_t room              # for the values of a column in the scratch space of a thread
+    uint64_t* scratch
     const int64_t* bounds_start
     double* bounds
     int32_t* n_bounds
@@ -492,24 +535,40 @@ cdef struct BoundsLoop:
     Watch watch
 
 
-cdef void find_some(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
-    """Find the boundaries of a tile of columns."""
+cdef bint has_dense(const BoundsLoop* loop) noexcept nogil:
+    """Whether a column of the group is not sparse."""
+    cdef Py_ssize_t j
+    for j in range(loop.first, loop.first + loop.n_columns):
+        if not is_sparse(&loop.inputs, j):
+            return True
+    return False
+
+
+cdef void read_some(void* context, Py_ssize_t start, Py_ssize_t end, int thread) noexcept nogil:
+    """Read some rows of the columns of a group that are not sparse."""
     cdef BoundsLoop* loop = <BoundsLoop*> context
-    cdef uint64_t* scratch = loop.scratch + thread * loop.scratch_size
-    cdef double* values = <double*> (scratch + SCRATCH_PER_VALUE * loop.room)
+    cdef double* values = loop.values + start * loop.n_columns
     cdef Py_ssize_t j
     if is_stopped(&loop.watch):
         return
-    load_tile(&loop.inputs, first, end - first, loop.rows, loop.n_rows, values)
-    for j in range(first, end):
-        if is_stopped(&loop.watch):
-            break
-        find_column_bounds(
-            &loop.inputs, j, values + (j - first) * loop.n_rows, loop.position, loop.weight,
-            loop.n_rows, loop.total, loop.rule, forced_of(loop, j),
-            split_scratch(scratch, loop.room), loop.bounds + loop.bounds_start[j],
-            &loop.n_bounds[j], &loop.missing_type[j], &loop.n_occupied[j],
-            &loop.range[2 * j], &loop.zero_share[j])
+    for j in range(loop.n_columns):
+        if not is_sparse(&loop.inputs, loop.first + j):
+            load_block(
+                &loop.inputs, loop.first + j, loop.rows, start, end - start, values + j * BLOCK)
+
+
+cdef void find_one(void* context, Py_ssize_t number, Py_ssize_t end, int thread) noexcept nogil:
+    """Find the boundaries of a column of a group."""
+    cdef BoundsLoop* loop = <BoundsLoop*> context
+    cdef Py_ssize_t j = loop.first + number
+    if is_stopped(&loop.watch):
+        return
+    find_column_bounds(
+        &loop.inputs, j, loop.values + number * BLOCK, loop.n_columns * BLOCK, loop.position,
+        loop.weight, loop.n_rows, loop.total, loop.rule, forced_of(loop, j),
+        split_scratch(loop.scratch + thread * SCRATCH_PER_VALUE * loop.room, loop.room),
+        loop.bounds + loop.bounds_start[j], &loop.n_bounds[j], &loop.missing_type[j],
+        &loop.n_occupied[j], &loop.range[2 * j], &loop.zero_share[j])
 
 
 def find_bounds(
@@ -517,7 +576,7 @@ def find_bounds(
     int64_t n_rows, int32_t max_bin, int64_t min_data_in_bin, bint use_missing,
     bint zero_as_missing, const int64_t[::1] forced_start, const double[::1] forced_bound,
     const int32_t[::1] forced_rank, int n_threads, const int64_t[::1] bounds_start,
-    uint64_t[:, ::1] scratch_out, double[::1] bounds_out, int32_t[::1] n_bounds_out,
+    int64_t room, uint64_t[::1] scratch_out, double[::1] bounds_out, int32_t[::1] n_bounds_out,
     uint8_t[::1] missing_type_out, int32_t[::1] n_occupied_out, double[:, ::1] range_out,
     double[::1] zero_share_out,
 ) -> None:
@@ -532,8 +591,8 @@ def find_bounds(
       ``skgoss.binning.forced_bins.packed``.
     - ``bounds_start``, (n_features + 1,): where the room for the bounds of a column begins: 2 *
       max_bin numbers if the user passes some.
-    - ``scratch_out``, (n_threads, scratch_per_value(n_features, n_threads) * n): n: at least the
-      number of values read of any column.
+    - ``room``: at least the number of values read of any column.
+    - ``scratch_out``, (scratch_size(n_features, n_threads, room),).
     - ``bounds_out``, (bounds_start[-1],): upper bounds of the bins of numbers, the last one
       infinite.
     - ``n_bounds_out``, ``n_occupied_out``, (n_features,): how many there are, and how many of the
@@ -542,7 +601,7 @@ def find_bounds(
     - ``zero_share_out``, (n_features,): the share of rows that are zero, or count as zero.
     """
     cdef Py_ssize_t n_features = n_bounds_out.shape[0]
-    cdef Py_ssize_t width = tile_width(n_features, n_threads)
+    cdef Py_ssize_t n_group
     cdef BoundsLoop loop
     if n_features == 0:
         return
@@ -556,15 +615,23 @@ def find_bounds(
     loop.forced_start = &forced_start[0]
     loop.forced_bound = &forced_bound[0] if forced_bound.shape[0] else NULL
     loop.forced_rank = &forced_rank[0] if forced_rank.shape[0] else NULL
-    loop.scratch, loop.scratch_size = &scratch_out[0, 0], scratch_out.shape[1]
-    loop.room = loop.scratch_size // (SCRATCH_PER_VALUE + width)
+    loop.n_columns = n_features
+    loop.first, loop.room, loop.scratch = 0, room, &scratch_out[0]
+    # Only values that are read for all need room.
+    n_group = group_size(n_features, n_threads, room) if has_dense(&loop) else n_features
+    loop.values = <double*> (loop.scratch + SCRATCH_PER_VALUE * n_threads * room)
     loop.bounds_start, loop.bounds, loop.n_bounds = (
         &bounds_start[0], &bounds_out[0], &n_bounds_out[0])
     loop.missing_type, loop.n_occupied = &missing_type_out[0], &n_occupied_out[0]
     loop.range, loop.zero_share = &range_out[0, 0], &zero_share_out[0]
     loop.watch = start_watch()
     with nogil:
-        parallel_for(find_some, &loop, n_features, width, n_threads)
+        while loop.first < n_features:
+            loop.n_columns = min(n_group, n_features - loop.first)
+            if has_dense(&loop):
+                parallel_shares(read_some, &loop, n_rows, BLOCK, n_threads)
+            parallel_for(find_one, &loop, loop.n_columns, 1, n_threads)
+            loop.first += n_group
     end_watch(&loop.watch)
 
 
@@ -578,12 +645,5 @@ cdef inline Forced forced_of(const BoundsLoop* loop, Py_ssize_t column) noexcept
 
 cdef SortScratch split_scratch(uint64_t* room, int64_t n) noexcept nogil:
     """Divide a thread's memory among the arrays for n values."""
-    cdef SortScratch scratch
-    scratch.key = room
-    scratch.key_swap = room + n
-    scratch.mass = <double*> (room + 2 * n)
-    scratch.mass_swap = <double*> (room + 3 * n)
-    scratch.value = <double*> (room + 4 * n)
-    scratch.count = <int64_t*> (room + 5 * n)
-    scratch.value_mass = <double*> (room + 6 * n)
-    return scratch
+    return SortScratch(
+        room, room + n, <double*> (room + 2 * n), <double*> (room + 3 * n))

@@ -7,16 +7,14 @@ cdef struct SortScratch:
     uint64_t* key_swap
     double* mass
     double* mass_swap
-    double* value
-    int64_t* count
-    double* value_mass
 
 
 cdef inline uint64_t ordered_key(double value) noexcept nogil:
     """An integer that sorts as the value does; neighbors differ by one."""
     cdef uint64_t bits
     memcpy(&bits, &value, sizeof(bits))
-    return ~bits if bits >> 63 else bits | (<uint64_t> 1 << 63)
+    # All bits of a negative value change, and only the sign of others.
+    return bits ^ ((0 - (bits >> 63)) | (<uint64_t> 1 << 63))
 
 
 cdef inline double value_of_key(uint64_t key) noexcept nogil:

@@ -1,8 +1,10 @@
 # cython: language_level=3
 """A radix sort of numbers, which takes their weights along."""
 
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport UINT64_MAX, int64_t, uint32_t, uint64_t
 from libc.string cimport memset
+
+from skgoss._engine.bits cimport bit_length
 
 cdef enum:
     SMALL_RADIX_BITS = 8
@@ -11,36 +13,61 @@ cdef enum:
     RADIX_COUNTERS = 6 * 2048
     # Below this many values the short histograms are cheaper than the fewer passes.
     SMALL_SORT = 4096
-    # Keys are sorted by about so many of their highest bits first: few share them and differ.
-    SORTED_BITS = 32
+    # Keys are sorted by so many of their highest digits first: few share them and differ.
+    FEW_DIGITS = 2
 
 
-cdef bint count_digits(
-    const uint64_t* key, int64_t n, int bits, int n_passes, uint32_t* counters_out
-) noexcept nogil:
-    """Count every digit of every pass in one sweep; false if the keys are sorted."""
-    cdef uint64_t mask = (<uint64_t> 1 << bits) - 1
+cdef struct Fold:
+    # Keys of negative values, and then the others, without the gap around zero: what is
+    # subtracted from them, and how many bits the largest then has.
+    uint64_t negative
+    uint64_t positive
+    int n_bits
+
+
+cdef inline uint64_t folded(uint64_t key, Fold fold) noexcept nogil:
+    return key - (fold.positive if key >> 63 else fold.negative)
+
+
+cdef bint find_fold(const uint64_t* key, int64_t n, Fold* fold_out) noexcept nogil:
+    """Find the fold of some keys; false if they are sorted."""
+    cdef uint64_t least_negative = UINT64_MAX, least_positive = UINT64_MAX
+    cdef uint64_t greatest_negative = 0, greatest = 0
     cdef uint64_t previous = 0
-    cdef uint64_t disorder = 0
+    cdef uint64_t sign
+    cdef bint disorder = False
     cdef int64_t i
-    cdef int digit
-    memset(counters_out, 0, (n_passes << bits) * sizeof(uint32_t))
     for i in range(n):
         disorder |= key[i] < previous
         previous = key[i]
-        for digit in range(n_passes):
-            counters_out[(digit << bits) + ((previous >> (digit * bits)) & mask)] += 1
-    return disorder != 0
+        # All bits of a key that is not negative, none of others.
+        sign = 0 - (previous >> 63)
+        least_negative = min(least_negative, previous | sign)
+        least_positive = min(least_positive, previous | ~sign)
+        greatest_negative = max(greatest_negative, previous & ~sign)
+        greatest = max(greatest, previous)
+    fold_out.negative = least_negative if greatest_negative > 0 else 0
+    fold_out.positive = least_positive
+    if greatest_negative > 0:
+        fold_out.positive -= greatest_negative - least_negative + 1
+    fold_out.n_bits = bit_length(folded(greatest, fold_out[0]))
+    return disorder
 
 
-cdef int first_digit(const uint32_t* counters, int64_t n, int bits, int n_passes) noexcept nogil:
-    """The lowest of those digits that sort keys of ``SORTED_BITS`` bits."""
-    cdef int digit = n_passes
-    cdef int n_left = (SORTED_BITS + bits - 1) // bits
-    while digit > 0 and n_left > 0:
-        digit -= 1
-        n_left -= not is_shared(counters + (digit << bits), n, bits)
-    return digit
+cdef void count_digits(
+    const uint64_t* key, int64_t n, Fold fold, int bits, int shift, int n_digits,
+    uint32_t* counters_out,
+) noexcept nogil:
+    """Count the digits of folded keys from a bit on."""
+    cdef uint64_t mask = (<uint64_t> 1 << bits) - 1
+    cdef uint64_t digits
+    cdef int64_t i
+    cdef int digit
+    memset(counters_out, 0, (n_digits << bits) * sizeof(uint32_t))
+    for i in range(n):
+        digits = folded(key[i], fold) >> shift
+        for digit in range(n_digits):
+            counters_out[(digit << bits) + ((digits >> (digit * bits)) & mask)] += 1
 
 
 cdef bint is_shared(const uint32_t* counter, int64_t n, int bits) noexcept nogil:
@@ -53,7 +80,8 @@ cdef bint is_shared(const uint32_t* counter, int64_t n, int bits) noexcept nogil
 
 
 cdef void sort_by_digit(
-    SortScratch* scratch, int64_t n, bint weighted, int bits, int digit, uint32_t* counter,
+    SortScratch* scratch, int64_t n, bint weighted, Fold fold, int bits, int shift,
+    uint32_t* counter,
 ) noexcept nogil:
     """Stable sort of the keys by one of their digits, given how many have each."""
     cdef uint64_t mask = (<uint64_t> 1 << bits) - 1
@@ -65,7 +93,7 @@ cdef void sort_by_digit(
         counter[i] = start
         start += count
     for i in range(n):
-        value = (scratch.key[i] >> (digit * bits)) & mask
+        value = (folded(scratch.key[i], fold) >> shift) & mask
         scratch.key_swap[counter[value]] = scratch.key[i]
         if weighted:
             scratch.mass_swap[counter[value]] = scratch.mass[i]
@@ -105,17 +133,25 @@ cdef void sort_keys(SortScratch* scratch, int64_t n, bint weighted) noexcept nog
     """Stable sort of the keys, which takes their masses along.
 
     A radix sort by the highest digits leaves few keys out of order, for an insertion sort. If
-    they are many, it sorts by all digits.
+    they are many, it sorts by another digit, and then by all.
     """
     cdef uint32_t[RADIX_COUNTERS] counters
     cdef int bits = SMALL_RADIX_BITS if n < SMALL_SORT else RADIX_BITS
-    cdef int n_passes = (64 + bits - 1) // bits
-    cdef int first = -1
-    cdef int digit
-    while first != 0 and count_digits(scratch.key, n, bits, n_passes, counters):
-        first = 0 if first > 0 else first_digit(counters, n, bits, n_passes)
-        for digit in range(first, n_passes):
+    cdef Fold fold
+    cdef int n_digits = FEW_DIGITS
+    cdef int n_all, shift, digit
+    if not find_fold(scratch.key, n, &fold):
+        return
+    n_all = (fold.n_bits + bits - 1) // bits
+    while True:
+        n_digits = min(n_digits, n_all)
+        shift = max(0, fold.n_bits - n_digits * bits)
+        count_digits(scratch.key, n, fold, bits, shift, n_digits, counters)
+        for digit in range(n_digits):
             if not is_shared(&counters[digit << bits], n, bits):
-                sort_by_digit(scratch, n, weighted, bits, digit, &counters[digit << bits])
-        if first > 0 and insert_keys(scratch, n, weighted):
+                sort_by_digit(
+                    scratch, n, weighted, fold, bits, shift + digit * bits,
+                    &counters[digit << bits])
+        if shift == 0 or insert_keys(scratch, n, weighted):
             return
+        n_digits = n_all if n_digits > FEW_DIGITS else FEW_DIGITS + 1

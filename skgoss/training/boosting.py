@@ -326,6 +326,7 @@ class Boosting(LockedRounds):
                 finished.factors,
                 finished.linear,
                 average=self.average_output,
+                n_threads=self.n_threads,
             )
         else:
             start = self.objective.average if self.has_default_start else finished.start

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss._engine.training.forest import Forest
+from skgoss._engine.training.forest import Forest, categories_of_bins
 from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.model.category_sets import NO_SETS, CategorySets
 from skgoss.model.ensemble import Ensemble
@@ -35,6 +35,7 @@ def ensemble(
     linear: Sequence[LinearLeaves] = (),
     *,
     average: bool = False,
+    n_threads: int = 1,
 ) -> Ensemble:
     """Make an ensemble of the trees of a forest that were grown on a data set.
 
@@ -45,7 +46,7 @@ def ensemble(
     """
     nodes, leaves, leaf_start, words = forest.arrays()
     feature = nodes["feature"]
-    sets, set_of = _sets(words, dataset, nodes)
+    sets, set_of = _sets(words, dataset, nodes, n_threads)
     # Categorical columns have no bounds; they get one that is not used.
     bounds = [b if len(b) else _NO_BOUND for b in dataset.upper_bounds]
     bound_start = np.cumsum([0, *map(len, bounds)])
@@ -116,47 +117,35 @@ def _values(
 
 
 def _sets(
-    words: NDArray[np.uint32], dataset: BinnedDataset, nodes: NDArray[Any]
+    words: NDArray[np.uint32],
+    dataset: BinnedDataset,
+    nodes: NDArray[Any],
+    n_threads: int,
 ) -> tuple[CategorySets, NDArray[np.int64]]:
     """The categories that go left at categorical nodes, and each node's set."""
-    n_words = nodes["last_word"] - nodes["first_word"]
-    is_chosen = n_words > 0
+    is_chosen = nodes["last_word"] > nodes["first_word"]
     set_of = np.cumsum(is_chosen) - 1
     if not is_chosen.any():
         return NO_SETS, set_of
-    chosen, n_words = nodes[is_chosen], n_words[is_chosen]
-    categories = [
-        np.empty(0, np.int64) if mapper.categories is None else mapper.categories
-        for mapper in dataset.used_mappers
-    ]
-    first_of = np.cumsum([0, *map(len, categories)])
-    size_of = np.array([c.max(initial=-32) // 32 + 1 for c in categories])
-    start = np.cumsum([0, *size_of[chosen["feature"]]])
-
-    node, goes_left = _set_bits(words, chosen["first_word"], n_words)
-    feature = chosen["feature"][node]
-    # The last bin may hold no category.
-    known = goes_left < np.diff(first_of)[feature]
-    numbers = np.concatenate(categories)[(first_of[feature] + goes_left)[known]]
-    # Each category occurs once in a set, so bits can be added.
-    into = np.bincount(
-        start[node[known]] + numbers // 32, np.ldexp(1.0, numbers % 32), start[-1]
+    chosen = nodes[is_chosen]
+    categories = [mapper.codes for mapper in dataset.used_mappers]
+    n_bins = np.array([*map(len, categories)])
+    size = np.array([codes.max(initial=-32) // 32 + 1 for codes in categories])
+    feature = chosen["feature"]
+    start = np.append(0, np.cumsum(size[feature]))
+    into = np.zeros(start[-1], dtype=np.uint32)
+    categories_of_bins(
+        words,
+        chosen["first_word"].copy(),
+        chosen["last_word"].copy(),
+        np.concatenate(categories),
+        (np.cumsum(n_bins) - n_bins)[feature],
+        n_bins[feature],
+        start,
+        n_threads,
+        into,
     )
-    return CategorySets(start, into.astype(np.uint32)), set_of
-
-
-def _set_bits(
-    words: NDArray[np.uint32], first: NDArray[Any], n_words: NDArray[Any]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Of several sets of words: the set of each bit that is 1, and its number there."""
-    end = np.cumsum(n_words)
-    number = np.arange(end[-1]) - np.repeat(end - n_words, n_words)
-    own = words[np.repeat(first, n_words) + number]
-    occupied = np.flatnonzero(own)
-    bits = np.unpackbits(own[occupied].view(np.uint8), bitorder="little")
-    at, bit = np.divmod(np.flatnonzero(bits), 32)
-    word = occupied[at]
-    return np.repeat(np.arange(len(first)), n_words)[word], 32 * number[word] + bit
+    return CategorySets(start, into), set_of
 
 
 def constant(values: Floats, n_features: int, n_rows: int, mass: float) -> Ensemble:

@@ -4,6 +4,13 @@ from numpy.typing import NDArray
 NODE: np.dtype[np.void]
 LEAF: np.dtype[np.void]
 
+def categories_of_bins(
+    words: NDArray[np.uint32], first_word: NDArray[np.int64],
+    last_word: NDArray[np.int64], categories: NDArray[np.int32],
+    first_bin: NDArray[np.int64], n_bins: NDArray[np.int64], start: NDArray[np.int64],
+    n_threads: int, words_out: NDArray[np.uint32],
+) -> None: ...
+
 class Forest:
     n_leaves: int
     n_trees: int

@@ -7,12 +7,14 @@ calls Python.
 
 cimport cython
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
-from libc.stdint cimport int64_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy
 
 import numpy as np
 
+from skgoss._engine.bits cimport lowest_bit
+from skgoss._engine.threads cimport parallel_for
 from skgoss._engine.training.split cimport leaf_step
 from skgoss._engine.training.workspace cimport NO_MEMORY, Node, Workspace
 
@@ -55,6 +57,69 @@ cdef fill(array, const void* values):
     cdef char[::1] out = array.view(np.byte)
     if out.shape[0]:
         memcpy(&out[0], values, out.shape[0])
+
+
+cdef enum:
+    SETS_PER_TASK = 8
+    # Words that are mapped in some microseconds.
+    FEW_WORDS = 256
+
+
+cdef struct SetLoop:
+    const uint32_t* words
+    const int64_t* first_word  # of each set, and the end
+    const int64_t* last_word
+    const int32_t* categories  # of the bins of all columns
+    const int64_t* first_bin   # of the column of each set
+    const int64_t* n_bins
+    const int64_t* start       # of each set of categories
+    uint32_t* words_out
+
+
+cdef void map_some(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    cdef const SetLoop* loop = <const SetLoop*>context
+    cdef const int32_t* categories
+    cdef uint32_t* out
+    cdef uint64_t word
+    cdef int64_t at, bin
+    cdef Py_ssize_t i
+    for i in range(first, end):
+        categories, out = loop.categories + loop.first_bin[i], loop.words_out + loop.start[i]
+        for at in range(loop.first_word[i], loop.last_word[i]):
+            word = loop.words[at]
+            while word:
+                bin = 32 * (at - loop.first_word[i]) + lowest_bit(word)
+                word &= word - 1
+                # The last bin may hold no category.
+                if bin < loop.n_bins[i]:
+                    out[categories[bin] // 32] |= <uint32_t>1 << (categories[bin] % 32)
+
+
+def categories_of_bins(
+    const uint32_t[::1] words, const int64_t[::1] first_word, const int64_t[::1] last_word,
+    const int32_t[::1] categories, const int64_t[::1] first_bin, const int64_t[::1] n_bins,
+    const int64_t[::1] start, int n_threads, uint32_t[::1] words_out,
+):
+    """Write sets of categories that are sets of bins.
+
+    - ``words``, ``first_word``, ``last_word``: those of the sets of bins, as `Forest.arrays` has
+      them.
+    - ``categories``: of the bins of all columns.
+    - ``first_bin``, ``n_bins``, (n_sets,): where the bins of the column of each set begin there,
+      and how many there are.
+    - ``start``, (n_sets + 1,): where the words of each set of categories begin.
+    - ``words_out``, (start[-1],): zeros.
+    """
+    cdef SetLoop loop
+    if words_out.shape[0] == 0:
+        return
+    loop = SetLoop(
+        &words[0], &first_word[0], &last_word[0], &categories[0], &first_bin[0], &n_bins[0],
+        &start[0], &words_out[0])
+    with nogil:
+        parallel_for(
+            map_some, &loop, first_word.shape[0], SETS_PER_TASK,
+            n_threads if words.shape[0] > FEW_WORDS else 1)
 
 
 cdef class Forest:

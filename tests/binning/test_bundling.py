@@ -122,6 +122,20 @@ def test_bundles_keep_their_limits(rate, seed):
         assert bundle.max() < lossless.max()
 
 
+@pytest.mark.parametrize("n_columns", [1, 20, 64, 65])
+@pytest.mark.parametrize("rate", [0.0, 0.01])
+def test_columns_of_which_no_two_fit_together_are_alone(n_columns, rate):
+    rng = np.random.default_rng(n_columns)
+    columns = [np.flatnonzero(rng.random(300) < 0.4) for _ in range(n_columns)]
+    start, rows = as_lists(columns)
+    n_codes = np.full(n_columns, 3, dtype=np.int32)
+    bundle = bundling.find_bundles(start, rows, 300, n_codes, rate, 256)
+    assert bundle.tolist() == list(range(n_columns))
+    most = int(rate * 300)
+    fitted = first_fit_twin(columns, range(n_columns), most, n_codes, 256)
+    assert fitted.max() == n_columns - 1
+
+
 def blocks(sizes: list[int], n_rows: int, seed: int) -> list[list[np.ndarray]]:
     """One-hot columns of categories with frequencies that fall off."""
     rng = np.random.default_rng(seed)

@@ -673,11 +673,13 @@ def find_bundles(
     packings = [
         recent_fit(start, rows, n_rows, max_conflicts, n_codes, max_codes, n_threads)]
     keys = []
-    # No packing has fewer bundles than a row has columns, on average or at most.
     n_bundles = packings[0].max(initial=-1) + 1
-    if max_conflicts > 0 or (
+    # If each column has been compared with all before it, and is alone, no two fit together. And
+    # no packing has fewer bundles than a row has columns, on average or at most.
+    are_apart = n_bundles == len(n_codes) <= SLOTS
+    if not are_apart and (max_conflicts > 0 or (
         (n_bundles - 1) * n_rows >= len(rows) and n_bundles > most_columns(start, rows, n_rows)
-    ):
+    )):
         degrees = conflict_degrees(start, rows, n_rows)
         keys = [(-entries,)] if degrees is None else [(-entries, -degrees), (-entries,)]
     for key in keys:

@@ -50,11 +50,16 @@ class Queries:
         ``keys`` are the numbers that sort the queries of all processes, ascending.
         None: the numbers themselves.
         """
-        present, number = np.unique(number, return_inverse=True)
-        number = number.astype(np.int64)
-        boundaries = np.concatenate([[0], np.cumsum(np.bincount(number))])
-        together = bool((np.diff(number) >= 0).all())
-        order = None if together else np.argsort(number, kind="stable")
+        steps, order = np.diff(number, prepend=-1), None
+        if (steps >= 0).all():
+            is_first = steps > 0
+            present, number = number[is_first], np.cumsum(is_first) - 1
+            boundaries = np.append(np.flatnonzero(is_first), len(number))
+        else:
+            present, number = np.unique(number, return_inverse=True)
+            number = number.astype(np.int64)
+            boundaries = np.concatenate([[0], np.cumsum(np.bincount(number))])
+            order = np.argsort(number, kind="stable")
         key = present if keys is None else keys[present]
         all_keys = np.sort(np.concatenate(collectives.all_gather(key)))
         global_number = np.searchsorted(all_keys, key)

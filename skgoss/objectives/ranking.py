@@ -161,18 +161,21 @@ class LambdaRank(ByQuery):
         super().__init__(queries)
         self.settings = settings
         gain = gains(y, settings.label_gain, collectives=collectives)
-        gain = queries.gathered(gain)
-        levels = [settings.lambdarank_truncation_level]
-        self.graded = GradedQueries(gain, queries.boundaries, levels)
+        self.gain = queries.gathered(gain)
+        # Made in the first round, on all of its threads.
+        self.graded: GradedQueries | None = None
 
     def _derivatives(
         self, scores: Floats, n_threads: int, gradient_out: Singles, hessian_out: Any
     ) -> None:
-        settings = self.settings
+        settings, boundaries = self.settings, self.queries.boundaries
+        if self.graded is None:
+            levels = [settings.lambdarank_truncation_level]
+            self.graded = GradedQueries(self.gain, boundaries, levels, n_threads)
         ranking_kernels.lambdarank(
             scores,
-            self.graded.gain,
-            self.graded.boundaries,
+            self.gain,
+            boundaries,
             self.graded.ideal[0],
             self.graded.discount,
             settings.sigmoid,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,6 +15,10 @@ from skgoss.binning.find_bins import BinMapper, BinningOptions, find_bin_mappers
 from skgoss.binning.storage import Storage
 from skgoss.columns.columns import Columns
 from skgoss.distributed.row_partition import RowPartition
+
+# The least and the greatest number of a column, or its categories; None if it cannot
+# be split.
+Range = tuple[float, float] | NDArray[np.int32] | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,22 +84,15 @@ class BinnedDataset:
     ) -> BinnedDataset:
         """Make a data set of the mappers of all columns, and the bins of used ones."""
         used = [mappers[j] for j in feature]
-        fields = [
-            (m.n_bins, m.missing_bin, m.missing_type, m.categories is not None)
-            for m in used
-        ]
-        n_bins, missing_bin, missing_type, categorical = (
-            np.array(fields, dtype=np.int32).reshape(-1, 4).T
-        )
         return cls(
             n_rows=stored.store.n_rows,
             n_features=len(mappers),
             mappers=mappers,
             feature=feature,
-            n_bins=n_bins.copy(),
-            missing_bin=missing_bin.copy(),
-            missing_type=missing_type.astype(np.uint8),
-            categorical=categorical.astype(bool),
+            n_bins=np.array([m.n_bins for m in used], np.int32),
+            missing_bin=np.array([m.missing_bin for m in used], np.int32),
+            missing_type=np.array([m.missing_type for m in used], np.uint8),
+            categorical=np.array([m.categories is not None for m in used], bool),
             upper_bounds=[m.upper_bounds for m in used],
             storage=stored,
         )
@@ -216,22 +214,34 @@ class BinnedDataset:
         """
         return max((mapper.filtered_rows for mapper in self.mappers), default=0)
 
-    def feature_infos(self) -> list[str]:
-        """What LightGBM's model files say of each input column."""
-        infos = []
-        for mapper in self.mappers:
-            if mapper.is_trivial:
-                infos.append("none")
-            elif mapper.categories is not None:
-                infos.append(":".join(map(str, mapper.categories.tolist())))
-            else:
-                infos.append(f"[{mapper.minimum!r}:{mapper.maximum!r}]")
-        return infos
+    def ranges(self) -> list[Range]:
+        """What the values of each input column are."""
+        return [
+            None
+            if mapper.is_trivial
+            else (mapper.minimum, mapper.maximum)
+            if mapper.categories is None
+            else mapper.categories
+            for mapper in self.mappers
+        ]
 
     def bins(self, column: int) -> NDArray[np.uint8] | NDArray[np.uint16]:
         """The bins of all rows in a used column, (n_rows,)."""
         bins = self.storage.store.bins(column)
         return bins if self.numbers is None else bins[self.numbers]
+
+
+def feature_infos(ranges: Iterable[Range]) -> list[str]:
+    """What LightGBM's model files say of each input column."""
+    infos = []
+    for values in ranges:
+        if values is None:
+            infos.append("none")
+        elif isinstance(values, tuple):
+            infos.append("[{!r}:{!r}]".format(*values))
+        else:
+            infos.append(":".join(map(str, values.tolist())))
+    return infos
 
 
 def used_features(mappers: list[BinMapper]) -> NDArray[np.int32]:

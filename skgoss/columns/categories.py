@@ -6,7 +6,7 @@ import math
 import numbers
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import compress
+from itertools import compress, repeat
 from types import NoneType
 from typing import Any
 
@@ -14,6 +14,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from skgoss._engine.columns import code_kernels
 from skgoss.columns.columns import Columns
 from skgoss.columns.factorize import (
     ArrayColumn,
@@ -69,10 +70,10 @@ class Vocabulary:
 
     def look_up(self, values: Iterable[Any]) -> list[float]:
         """The number of each value, NaN where it is unknown or missing."""
-        return [self.number_of.get(value, math.nan) for value in values]
+        return list(map(self.number_of.get, values, repeat(math.nan)))
 
     def encode(
-        self, distinct: list[Any], codes: NDArray[Any], name: Any
+        self, distinct: list[Any], codes: NDArray[Any], name: Any, n_threads: int = 1
     ) -> NDArray[Any]:
         """The numbers of values that `factorize` returned; NaN as in `look_up`.
 
@@ -81,7 +82,7 @@ class Vocabulary:
         table = np.array([*self.look_up(distinct), math.nan], dtype=self.dtype)
         if np.isnan(table).all() and (codes >= 0).any():
             self.check_words(_occurring(distinct, codes), name)
-        return table[codes]
+        return code_kernels.translated(codes, 0, table, n_threads)
 
     def recode(self, values: Any, name: Any) -> NDArray[Any]:
         """The numbers of the values of a pandas Categorical; NaN where unknown."""
@@ -203,7 +204,12 @@ class Categories:
         return (self.declared or ()) if learn else self.vocabularies
 
     def encode(
-        self, column: int, series: nw.Series[Any] | ArrayColumn, *, learn: bool
+        self,
+        column: int,
+        series: nw.Series[Any] | ArrayColumn,
+        n_threads: int = 1,
+        *,
+        learn: bool,
     ) -> NDArray[Any]:
         """Replace the values of a column by the numbers of its categories.
 
@@ -226,11 +232,11 @@ class Categories:
                 f" {error}. Convert them to strings or numbers."
             ) from error
         if learn:
-            vocabulary = self._learned(column, series, distinct, codes)
+            vocabulary = self._learned(column, series, distinct, codes, n_threads)
             self.vocabularies[column] = vocabulary
         elif vocabulary is None:
             return _plain_numbers(series.name, distinct, codes)
-        return vocabulary.encode(distinct, codes, series.name)
+        return vocabulary.encode(distinct, codes, series.name, n_threads)
 
     def _learned(
         self,
@@ -238,8 +244,9 @@ class Categories:
         series: nw.Series[Any] | ArrayColumn,
         distinct: list[Any],
         codes: NDArray[Any],
+        n_threads: int,
     ) -> Vocabulary:
-        occurring = _occurring(distinct, codes)
+        occurring = _occurring(distinct, codes, n_threads)
         if not needs_encoding(series):
             return Vocabulary(_whole_numbers(occurring, series.name))
         if column not in (self.declared or ()) and _is_ordered(series):
@@ -425,9 +432,10 @@ def _is_ordered(series: nw.Series[Any] | ArrayColumn) -> bool:
     return bool(getattr(dtype, "ordered", False))
 
 
-def _occurring(distinct: list[Any], codes: NDArray[Any]) -> list[Any]:
-    occurs = np.zeros(len(distinct) + 1, dtype=bool)
-    occurs[codes] = True
+def _occurring(
+    distinct: list[Any], codes: NDArray[Any], n_threads: int = 1
+) -> list[Any]:
+    occurs = code_kernels.occurring(codes, 0, len(distinct), n_threads)
     return list(compress(distinct, occurs[:-1].tolist()))
 
 

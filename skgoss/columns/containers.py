@@ -49,7 +49,7 @@ _READABLE = frozenset(
 
 
 def learned(
-    X: Any, *, owner: str, categorical_feature: Any = "auto"
+    X: Any, *, owner: str, categorical_feature: Any = "auto", n_threads: int = 1
 ) -> tuple[Columns, ColumnSchema]:
     """Read the columns of a training set by scikit-learn's rules.
 
@@ -66,16 +66,26 @@ def learned(
     strings.
     """
     if isinstance(X, Stack):
-        read = partial(learned, owner=owner, categorical_feature=categorical_feature)
+        read = partial(
+            learned,
+            owner=owner,
+            categorical_feature=categorical_feature,
+            n_threads=n_threads,
+        )
         stacked, schema = merged_schema.from_pieces(X.read(read), X.locations)
         return cast(Columns, stacked), schema
-    reader = _ColumnReader(owner, None, categorical_feature)
+    reader = _ColumnReader(owner, None, categorical_feature, n_threads=n_threads)
     columns = reader.read(X)
     return columns, reader.schema
 
 
 def columns(
-    X: Any, schema: ColumnSchema, *, owner: str, by_name: bool = True
+    X: Any,
+    schema: ColumnSchema,
+    *,
+    owner: str,
+    by_name: bool = True,
+    n_threads: int = 1,
 ) -> Columns:
     """Read columns that must be those of a training set.
 
@@ -84,9 +94,12 @@ def columns(
     if ``by_name``.
     """
     if isinstance(X, Stack):
-        read = partial(columns, schema=schema, owner=owner, by_name=by_name)
+        read = partial(
+            columns, schema=schema, owner=owner, by_name=by_name, n_threads=n_threads
+        )
         return cast(Columns, StackedColumns(tuple(X.read(read))))
-    return _ColumnReader(owner, schema, by_name=by_name).read(X)
+    reader = _ColumnReader(owner, schema, by_name=by_name, n_threads=n_threads)
+    return reader.read(X)
 
 
 @dataclass(frozen=True)
@@ -98,6 +111,7 @@ class Reading:
     categorical: Any  # `categorical_feature`: 'auto', None, or names and numbers
     # The columns that there must be, such as those of a model; None: they are learned.
     schema: ColumnSchema | None
+    n_threads: int = 1
 
     @property
     def numbered(self) -> Any:
@@ -117,9 +131,16 @@ class Reading:
         schema = self.schema
         if schema is None:
             categorical = self.categorical if self.names is None else self.numbered
-            values, schema = learned(X, owner=owner, categorical_feature=categorical)
+            values, schema = learned(
+                X,
+                owner=owner,
+                categorical_feature=categorical,
+                n_threads=self.n_threads,
+            )
         else:
-            values = columns(X, schema, owner=owner, by_name=by_name)
+            values = columns(
+                X, schema, owner=owner, by_name=by_name, n_threads=self.n_threads
+            )
         if self.names is not None:
             check_count(self.names, values.n_features)
         return values, schema
@@ -153,8 +174,10 @@ class _ColumnReader:
         schema: ColumnSchema | None,
         categorical_feature: Any = "auto",
         by_name: bool = True,
+        n_threads: int = 1,
     ) -> None:
         self.owner = owner
+        self.n_threads = n_threads
         if schema is not None:
             self.schema = schema
         self.learns = schema is None
@@ -172,7 +195,7 @@ class _ColumnReader:
                 self._set_or_check(X, None)
             return self._with_categories(_matrix_columns(X), set())
         if issparse(X):
-            sparse.check(X)
+            sparse.check(X, self.n_threads)
             X = self._validated(X, accept_sparse=True, dtype="numeric")
             return self._with_categories(sparse.columns(X), set())
         frame = dataframes.as_dataframe(X)
@@ -302,7 +325,7 @@ class _ColumnReader:
             series: Any = located[j] if j in located else frame.series(j)
             if j in located or _is_encoded(memory, j, series, self.learns):
                 encoded.add(j)
-                values = memory.encode(j, series, learn=self.learns)
+                values = memory.encode(j, series, self.n_threads, learn=self.learns)
             else:
                 values = _numbers(series)
             rest.append((np.array([j], dtype=np.int64), values[:, None]))

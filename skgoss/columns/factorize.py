@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _OBJECT = nw.Object()
+_NEVER_MISSING = {str, int, bool}
 _ENCODED = (nw.String, nw.Categorical, nw.Enum)
 
 # The distinct values of a column, and for each row the index of its value among them,
@@ -74,8 +75,10 @@ def factorize(series: nw.Series[Any] | ArrayColumn) -> Factorized:
     factorize_native = _FACTORIZE.get(series.implementation)
     if factorize_native is None or not isinstance(series.dtype, _ENCODED):
         return factorize_values(series.to_list())
-    # Dictionaries of Arrow may contain values twice, and missing values.
     values, index = factorize_native(series.to_native())
+    # Most are; dictionaries of Arrow may contain values twice, and missing values.
+    if set(map(type, values)) <= _NEVER_MISSING and len(set(values)) == len(values):
+        return values, index
     distinct, codes = factorize_values(values)
     return distinct, np.append(codes, -1)[index]
 

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from skgoss._engine.columns import code_kernels
 from skgoss._engine.columns.transposition import count_columns, move_columns
 from skgoss.columns.columns import KIND_OF_DTYPE, Columns, as_kind, changed
 from skgoss.utils.locks import cached_property
@@ -25,7 +26,7 @@ MAX_SPANS = 16
 ENTRIES_PER_THREAD = 1 << 16
 
 
-def check(X: Any) -> None:
+def check(X: Any, n_threads: int = 1) -> None:
     """Check the structure of a sparse matrix of any format.
 
     SciPy has no check for all formats, and ``check_format`` writes to the matrix.
@@ -40,7 +41,10 @@ def check(X: Any) -> None:
     if max(X.shape) > INT32_MAX:
         raise ValueError(f"X has shape {X.shape}; at most {INT32_MAX} can be used.")
     check_format = _CHECKS.get(X.format)
-    if check_format is not None:
+    if X.format in ("csr", "csc"):
+        major, minor = X.shape if X.format == "csr" else X.shape[::-1]
+        _check_compressed(X, major, minor, n_threads=n_threads)
+    elif check_format is not None:
         check_format(X)
     # Complex numbers and objects are left to scikit-learn.
     if X.dtype.kind not in "biufcO":
@@ -58,10 +62,12 @@ def _check_bsr(X: Any) -> None:
     _check_compressed(X, n_major, n_minor, n_dimensions=3)
 
 
-def _check_compressed(X: Any, major: int, minor: int, n_dimensions: int = 1) -> None:
+def _check_compressed(
+    X: Any, major: int, minor: int, n_dimensions: int = 1, n_threads: int = 1
+) -> None:
     indptr, indices = X.indptr, X.indices
     _check_array("data", X.data, n_dimensions)
-    _check_integers("indices", indices, 0, minor)
+    _check_integers("indices", indices, 0, minor, n_threads)
     _check_length("indices", indices, len(X.data), "data")
     _check_integers("indptr", indptr, 0, len(indices) + 1)
     if len(indptr) != major + 1:
@@ -110,8 +116,6 @@ def _check_dok(X: Any) -> None:
 
 
 _CHECKS: dict[str, Callable[[Any], None]] = {
-    "csr": lambda X: _check_compressed(X, X.shape[0], X.shape[1]),
-    "csc": lambda X: _check_compressed(X, X.shape[1], X.shape[0]),
     "bsr": _check_bsr,
     "coo": _check_coo,
     "dia": _check_dia,
@@ -125,12 +129,25 @@ def _check_array(name: str, values: Any, n_dimensions: int) -> None:
         raise _broken(f"{name} is not an array of {n_dimensions} dimension(s)")
 
 
-def _check_integers(name: str, values: Any, least: int, stop: int) -> None:
+def _check_integers(
+    name: str, values: Any, least: int, stop: int, n_threads: int = 1
+) -> None:
     _check_array(name, values, 1)
     if values.dtype.kind not in "iu":
         raise _broken(f"{name} holds {values.dtype} values instead of integers")
-    if len(values) and not least <= values.min() <= values.max() < stop:
+    if len(values) == 0:
+        return
+    low, high = _ends(values, n_threads)
+    if not least <= low <= high < stop:
         raise _broken(f"{name} holds values outside {least}..{stop - 1}")
+
+
+def _ends(values: NDArray[Any], n_threads: int) -> tuple[int, int]:
+    """The least and the greatest of some integers."""
+    flags, dtype = values.flags, values.dtype
+    if dtype.kind == "i" and dtype.isnative and flags.aligned and flags.c_contiguous:
+        return code_kernels.ends(values, n_threads)
+    return values.min(), values.max()
 
 
 def _check_length(name: str, values: Any, length: int, other: str) -> None:
@@ -262,17 +279,23 @@ class _Matrix:
         self.X = X
         self.start = _copied_starts(X)
         self._counted: tuple[NDArray[np.int64], NDArray[np.int32]] | None = None
+        self._is_constant: bool | None = None
 
     @cached_property
     def columns(self) -> Columns:
         """All columns."""
         return whole_columns(self.X)
 
-    @cached_property
-    def is_constant(self) -> bool:
+    def is_constant(self, n_threads: int) -> bool:
         """Whether all stored values are the same, as in one-hot columns."""
-        values = self.X.data
-        return len(values) > 0 and bool(values.min() == values.max())
+        if self._is_constant is None:
+            values = self.X.data
+            self._is_constant = len(values) > 0 and bool(values[0] == values[-1])
+            if self._is_constant:
+                bits = values.view(f"i{values.itemsize}")
+                low, high = code_kernels.ends(bits, n_threads)
+                self._is_constant = low == high
+        return self._is_constant
 
     def count(self, n_threads: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """The first row of each chunk, and the number of its entries in each column.
@@ -348,7 +371,7 @@ class CompressedRows:
         if len(counts) == 0:
             yield slice(0, self.n_features), self.whole
             return
-        is_constant = self.matrix.is_constant
+        is_constant = self.matrix.is_constant(n_threads)
         values = X.data[: 0 if is_constant else None].view(f"u{X.data.itemsize}")
         n_read = np.zeros(X.shape[0], dtype=np.int32)
         total = counts.sum(axis=0, dtype=np.int64)[self.features]

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
+from skgoss._engine.columns import code_kernels
 from skgoss.columns import by_row
 from skgoss.columns.factorize import is_missing
 from skgoss.columns.floats import as_floats, check_unmasked
@@ -24,6 +25,9 @@ Floats = NDArray[np.float64]
 
 # Integers of no wider range are counted and looked up, which is faster than sorting.
 _MOST_COUNTED = 65535
+
+# Sums are as large as this for sure if they overflow.
+_LARGEST_SUM = 1e300
 
 
 class TargetColumns(NamedTuple):
@@ -203,8 +207,14 @@ def check_sum(
     partition: RowPartition | None = None,
 ) -> None:
     """Check that the weighted sum of a target is finite, so that it has a mean."""
+    if weight is None and partition is None and len(target):
+        # No sum is larger than so many of the largest values, unless one is NaN.
+        largest = max(-float(target.min()), float(target.max()))
+        if largest * target.size <= _LARGEST_SUM:
+            return
     with np.errstate(over="ignore"):
-        total = np.nansum(np.abs(target if weight is None else target.T * weight))
+        sizes = np.abs(target if weight is None else target.T * weight)
+        total = np.nansum(sizes)
         if partition is not None:
             total = np.sum(partition.collectives.all_gather(total))
     if not np.isfinite(total):
@@ -254,11 +264,26 @@ def _distinct(y: NDArray[Any]) -> NDArray[Any]:
     """The values of an array, sorted."""
     if len(y) == 0 or y.dtype.kind not in "bi":
         return np.unique(y)
-    low = int(y.min())
-    if int(y.max()) - low > _MOST_COUNTED:
+    codes = _as_integers(y)
+    low, n_codes = _range_of(codes)
+    if n_codes > _MOST_COUNTED:
         return np.unique(y)
-    counts = np.bincount(y.astype(np.intp) - low)
-    return (np.flatnonzero(counts) + low).astype(y.dtype)
+    occurs = code_kernels.occurring(codes, low, n_codes)
+    return (np.flatnonzero(occurs[:-1]) + low).astype(y.dtype)
+
+
+def _as_integers(values: NDArray[Any]) -> NDArray[np.signedinteger[Any]]:
+    """Integers or booleans as kernels read them."""
+    if values.dtype.kind == "b":
+        return values.view(np.int8)
+    is_plain = values.dtype.isnative and values.flags.aligned
+    return values if is_plain else values.astype(np.int64)
+
+
+def _range_of(codes: NDArray[np.signedinteger[Any]]) -> tuple[int, int]:
+    """The least of some integers, and how many there are up to the greatest."""
+    low = int(codes.min())
+    return low, int(codes.max()) - low + 1
 
 
 def _check_labels(labels: NDArray[Any]) -> None:
@@ -283,29 +308,48 @@ def encode_labels(
     """
     if len(y) == 0:
         return np.empty(0)
-    are_numbers = y.dtype.kind in "biuf" and labels.dtype.kind in "biuf"
-    codes = _codes(y, labels) if are_numbers else None
-    has_code = np.isin(y, labels) if codes is None else labels[codes] == y
-    if not has_code.all():
+    target = _looked_up(y, labels)
+    if target is None:
+        target = _searched(y, labels)
+    is_strange = np.isnan(target)
+    if is_strange.any():
         raise ValueError(
             f"{name} holds labels that {source} does not hold:"
-            f" {np.unique(y[~has_code]).tolist()}."
+            f" {np.unique(y[is_strange]).tolist()}."
         )
-    return (_codes(y, labels) if codes is None else codes).astype(np.float64)
+    return target
 
 
-def _codes(y: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.intp]:
-    """The number of each label; any number for values that are no labels."""
-    if len(labels) == 2 and labels[0] < labels[1]:
-        return (y == labels[1]).astype(np.intp)
-    if labels.dtype.kind == y.dtype.kind == "i":
-        low, high = int(labels.min()), int(labels.max())
-        if high - low <= _MOST_COUNTED:
-            codes = np.zeros(high - low + 1, dtype=np.intp)
-            codes[labels.astype(np.intp) - low] = np.arange(len(labels))
-            return codes[np.clip(y.astype(np.intp), low, high) - low]
-    order = np.argsort(labels)
-    return order.take(np.searchsorted(labels, y, sorter=order), mode="clip")
+def _looked_up(y: NDArray[Any], labels: NDArray[Any]) -> Floats | None:
+    """The number of each label, NaN for values that are none; None without a table."""
+    if y.dtype.kind not in "bi" or labels.dtype.kind not in "bi":
+        return None
+    codes = _as_integers(labels)
+    low, n_codes = _range_of(codes)
+    if n_codes > _MOST_COUNTED:
+        return None
+    table = np.full(n_codes + 1, np.nan)
+    table[codes.astype(np.int64) - low] = np.arange(len(labels))
+    return code_kernels.translated(_as_integers(y), low, table)
+
+
+def _searched(y: NDArray[Any], labels: NDArray[Any]) -> Floats:
+    """The number of each label, NaN for values that are none, by a search."""
+    are_numbers = y.dtype.kind in "biuf" and labels.dtype.kind in "biuf"
+    is_label = None if are_numbers else np.isin(y, labels)
+    if is_label is not None and not is_label.all():
+        # Values of other types have no order among the labels.
+        return np.where(is_label, 0.0, np.nan)
+    if are_numbers and len(labels) == 2 and labels[0] < labels[1]:
+        codes = (y == labels[1]).astype(np.intp)
+    else:
+        order = np.argsort(labels)
+        at = np.searchsorted(labels, y, sorter=order)
+        codes = order.take(at, mode="clip")
+    target = codes.astype(np.float64)
+    if are_numbers:
+        target[labels[codes] != y] = np.nan
+    return target
 
 
 def weights(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import numpy as np
 
 from skgoss import parameters
-from skgoss.binning.binned_dataset import BinnedDataset
+from skgoss.binning.binned_dataset import BinnedDataset, Range, feature_infos
 from skgoss.binning.rows import Rows
 from skgoss.columns import names
 from skgoss.columns.schema import ColumnSchema
@@ -454,7 +454,7 @@ class Fit:
             _header,
             data.settings,
             data.column_names,
-            self._dataset.feature_infos(),
+            self._dataset.ranges(),
             data.n_scores,
             data.link,
             is_joint=bool(data.outputs),
@@ -657,7 +657,7 @@ def _metrics(
 def _header(
     settings: Settings,
     columns: Sequence[str] | None,
-    feature_infos: list[str],
+    ranges: Sequence[Range],
     n_scores: int,
     link: Link,
     *,
@@ -666,7 +666,7 @@ def _header(
     """The content of a model file besides the trees."""
     objective, signs = settings.objective, settings.monotone_constraints
     if columns is None:
-        columns = names.default(len(feature_infos))
+        columns = names.default(len(ranges))
     words = ""
     if is_joint:
         objective = objectives.readable_for_lightgbm(objective, link)
@@ -676,7 +676,7 @@ def _header(
         )
     return Header(
         feature_names=list(map(str, columns)),
-        feature_infos=feature_infos,
+        feature_infos=feature_infos(ranges),
         objective=words,
         monotone_constraints=[] if signs is None else [int(sign) for sign in signs],
         parameters=parameters.to_lightgbm(settings) | {"num_class": str(n_scores)},

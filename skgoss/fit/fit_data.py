@@ -189,7 +189,10 @@ class FitData:
                 self.names = X._names
         else:
             reading = containers.Reading(
-                self.names, self.settings.categorical_feature, schema
+                self.names,
+                self.settings.categorical_feature,
+                schema,
+                threads.n_threads(self.settings.n_jobs),
             )
             columns, read = reading.read(X, self.task.owner)
             if parts is not None:
@@ -522,7 +525,13 @@ class FitData:
                     " set has: its columns must be in the same order."
                 )
             owner = self.task.owner
-            columns = containers.columns(X, self.schema, owner=owner, by_name=has_names)
+            columns = containers.columns(
+                X,
+                self.schema,
+                owner=owner,
+                by_name=has_names,
+                n_threads=threads.n_threads(self.settings.n_jobs),
+            )
             return Rows(columns)
         if not isinstance(self.training.X, Dataset):
             return self._evaluated_columns(X.get_data(), name)

@@ -384,8 +384,9 @@ def _classes(
 def _binary_codes(name: str, rows: TrainingRows) -> Floats:
     """The codes 0 and 1 of two classes that the user has numbered."""
     are_1 = rows.y == 1.0
-    fits = rows.all(are_1 | (rows.y == 0.0)) or rows.all(are_1 | (rows.y == -1.0))
-    if name != "binary" or not fits:
+    if name == "binary" and rows.all(are_1 | (rows.y == 0.0)):
+        return rows.y
+    if name != "binary" or not rows.all(are_1 | (rows.y == -1.0)):
         raise ValueError(
             f"objective={name!r} is for classification. Use LGBMClassifier. Other "
             "estimators accept only 'binary', with 0 and 1 (or -1 and 1) in y."

@@ -31,6 +31,7 @@ from trees import frame
 import skgoss
 from skgoss import Booster, LGBMRegressor
 from skgoss.binning import binned_state
+from skgoss.binning.binned_dataset import feature_infos
 from skgoss.columns.categories import Categories
 from skgoss.dataset import binary_files
 from skgoss.model.file_header import Header
@@ -726,7 +727,7 @@ def use_binary(read: Any) -> None:
     binned, fields = read
     ensemble = trained(binned)
     names = [f"x{j}" for j in range(binned.n_features)]
-    header = Header(names, binned.feature_infos(), "regression")
+    header = Header(names, feature_infos(binned.ranges()), "regression")
     again, _ = text_reader.read(text_writer.write(ensemble, header))
     assert again.n_trees == ensemble.n_trees
     twice = binned.joined(binned, LGBMRegressor())

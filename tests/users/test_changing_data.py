@@ -210,7 +210,7 @@ def test_other_formats_are_copied_before_scipy_converts_them(kind, monkeypatch):
     expected = text(fit(X.copy()))
     copies, check = [], compressed.check
     monkeypatch.setattr(
-        compressed, "check", lambda own: check(own) or copies.append(own)
+        compressed, "check", lambda own, *n: check(own, *n) or copies.append(own)
     )
     # The second check is that of the copy, which SciPy converts then.
     monkeypatch.setattr(

@@ -3,7 +3,8 @@
 A loop has as many parts as threads may run it. The thread that opens it takes parts as long as
 there are any that nobody has begun, so it waits only for parts that are being run, and never for a
 thread that the system does not run or could not start. Whoever waits spins for a moment and then
-sleeps. Loops within a part are run by its thread alone.
+sleeps. Of the workers that spin, no more than there are parts come for the lock: on many cores
+most regions need few of them. Loops within a part are run by its thread alone.
 
 A list of tasks is a loop whose parts take tasks until none is left. A part that finds none ready
 waits, as others will follow those that are being run. */
@@ -66,9 +67,13 @@ static struct {
     Condition added;       /* tasks to a list */
     int64_t n_awaiting;    /* threads that sleep until then */
     Region *first;         /* of the regions with parts that nobody has begun */
-    int64_t n_open;
     int n_workers, n_sleeping;
     bool is_full;
+    char line[CACHE_LINE];
+    /* What workers that spin read. */
+    int64_t n_wanted;      /* of all regions so far: workers for their parts */
+    int64_t n_coming;      /* that have come for them, or are no longer needed */
+    int64_t n_spinning;
 } pool = {.lock = LOCK_INIT, .opened = CONDITION_INIT, .added = CONDITION_INIT};
 
 static THREAD_LOCAL bool is_inside;
@@ -82,13 +87,13 @@ static THREAD_LOCAL struct {
     int64_t rest;          /* the next time alone */
 } gains;
 
-/* Wait for a moment until a count is zero, or is not; returns whether it came to that. */
-static bool spin(int64_t *count, bool until_zero)
+/* Wait for a moment until a count is zero; returns whether it came to that. */
+static bool spin(const int64_t *count)
 {
     int64_t start = wall_ns();
     do {
         for (int i = 0; i < LOOK_AFTER; i++) {
-            if ((read_count(count) == 0) == until_zero)
+            if (read_count(count) == 0)
                 return true;
             SPIN_PAUSE();
         }
@@ -154,7 +159,8 @@ static int begin_part(Region *region)
         while (*link != region)
             link = &(*link)->following;
         *link = region->following;
-        fetch_add(&pool.n_open, -1);
+        while (pool.first == NULL && take_next(&pool.n_coming, &pool.n_wanted) >= 0)
+            ;
     }
     return region->n_begun++;
 }
@@ -175,15 +181,36 @@ static void work_on(Region *region)
     fetch_add(&region->n_running, -1);
 }
 
+/* Wait until another worker is wanted, for a moment after each region that opens; returns whether
+   it is this one. */
+static bool come(void)
+{
+    int64_t start = wall_ns(), n_seen = read_count(&pool.n_wanted);
+    bool is_wanted = false;
+    fetch_add(&pool.n_spinning, 1);
+    while (!is_wanted && wall_ns() - start < SPIN_NS) {
+        for (int i = 0; i < LOOK_AFTER && !is_wanted; i++) {
+            is_wanted = take_next(&pool.n_coming, &pool.n_wanted) >= 0;
+            SPIN_PAUSE();
+        }
+        if (read_count(&pool.n_wanted) != n_seen) {
+            n_seen = read_count(&pool.n_wanted);
+            start = wall_ns();
+        }
+    }
+    fetch_add(&pool.n_spinning, -1);
+    return is_wanted;
+}
+
 static void work(void)
 {
     acquire(&pool.lock);
     for (;;) {
         while (pool.first == NULL) {
             release(&pool.lock);
-            bool opened = spin(&pool.n_open, false);
+            bool is_wanted = come();
             acquire(&pool.lock);
-            if (!opened && pool.first == NULL) {
+            if (!is_wanted && pool.first == NULL) {
                 pool.n_sleeping++;
                 wait_for(&pool.opened, &pool.lock);
                 pool.n_sleeping--;
@@ -201,7 +228,8 @@ static void after_fork(void)
     init_condition(&pool.added);
     pool.n_awaiting = 0;
     pool.first = NULL;
-    pool.n_open = pool.n_workers = pool.n_sleeping = 0;
+    pool.n_wanted = pool.n_coming = pool.n_spinning = 0;
+    pool.n_workers = pool.n_sleeping = 0;
     pool.is_full = false;
 }
 
@@ -221,12 +249,16 @@ static void start_workers(int n_wanted)
 static void open_region(Region *region)
 {
     Region **last = &pool.first;
-    start_workers(region->n_parts - 1);
+    int n_more = region->n_parts - 1;
+    start_workers(n_more);
     while (*last != NULL)
         last = &(*last)->following;
     *last = region;
-    fetch_add(&pool.n_open, 1);
-    for (int i = 0; i < pool.n_sleeping && i + 1 < region->n_parts; i++)
+    int64_t n_left = read_count(&pool.n_wanted) - read_count(&pool.n_coming);
+    int64_t n_free = read_count(&pool.n_spinning) - n_left;
+    fetch_add(&pool.n_wanted, n_more);
+    int64_t n_to_wake = n_more - (n_free > 0 ? n_free : 0);
+    for (int i = 0; i < pool.n_sleeping && i < n_to_wake; i++)
         wake_one(&pool.opened);
 }
 
@@ -242,7 +274,7 @@ static void run_together(Region *region)
         region->busy += busy;
     }
     release(&pool.lock);
-    if (spin(&region->n_running, true))
+    if (spin(&region->n_running))
         return;
     acquire(&pool.lock);
     region->is_awaited = true;

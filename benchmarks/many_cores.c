@@ -21,6 +21,7 @@ has one part. Its time is also divided into stretches with and without Python's 
 for which runs wait that advance side by side. x86-64 Linux and GCC only. See many_cores.py. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -354,6 +355,7 @@ typedef struct {
     void *body;
     void *caller;
     int64_t n, n_parts, n_chunks;
+    double levels;            /* the sum of log2(parts) */
     double work, makespan, largest;
     int64_t n_alone;          /* times that it had one part */
     double alone;
@@ -381,7 +383,8 @@ static struct {
 /* Stretches of the thread with the interpreter's lock, and those without that follow them. */
 typedef struct {
     double held, free;        /* nanoseconds; of a region in them, its makespan */
-    int64_t n_regions;
+    int64_t n_parts;          /* of its regions */
+    double levels;            /* the sum of log2(parts) of these */
 } Stretch;
 
 static struct {
@@ -515,6 +518,7 @@ static void run_region(Region *region, int place, bool may_wait)
     }
     sums->n++;
     sums->n_parts += region->n_parts;
+    sums->levels += log2(region->n_parts);
     current = region;
     while (!is_over) {
         begin_phase(region->n_parts);
@@ -533,7 +537,8 @@ static void run_region(Region *region, int place, bool may_wait)
     }
     current = NULL;
     part = 0;
-    open_stretch()->n_regions++;
+    open_stretch()->n_parts += region->n_parts;
+    open_stretch()->levels += log2(region->n_parts);
     run.until = processor_time();
 }
 
@@ -852,14 +857,15 @@ EXPORT int span_mark(void)
     return trace.n;
 }
 
-/* Of stretches from ``first`` on: three numbers each. */
+/* Of stretches from ``first`` on: four numbers each. */
 EXPORT void span_stretches(int first, int n, double *out)
 {
     for (int i = 0; i < n; i++) {
         const Stretch *at = &trace.stretches[first + i];
-        out[3 * i] = at->held;
-        out[3 * i + 1] = at->free;
-        out[3 * i + 2] = at->n_regions;
+        out[4 * i] = at->held;
+        out[4 * i + 1] = at->free;
+        out[4 * i + 2] = at->n_parts;
+        out[4 * i + 3] = at->levels;
     }
 }
 
@@ -908,10 +914,11 @@ EXPORT int span_write(const char *path)
         const Place *p = &run.places[i];
         module_of(p->caller, &caller);
         const char *module = module_of((void *)p->body, &body);
-        fprintf(out, "place %d %llu %llu %lld %lld %lld %.0f %.0f %.0f %lld %.0f %lld %.0f %s\n",
+        fprintf(out, "place %d %llu %llu %lld %lld %lld %.3f %.0f %.0f %.0f %lld %.0f %lld %.0f %s\n",
                 i,
                 (unsigned long long)body, (unsigned long long)caller, (long long)p->n,
-                (long long)p->n_parts, (long long)p->n_chunks, p->work, p->makespan, p->largest,
+                (long long)p->n_parts, (long long)p->n_chunks, p->levels, p->work, p->makespan,
+                p->largest,
                 (long long)p->n_alone, p->alone, (long long)p->n_tasks, p->in_tasks, module);
     }
     for (int i = 0; i < run.n_pairs; i++)

@@ -3,7 +3,7 @@
 Each parallel loop of skgoss, LightGBM or XGBoost is run part by part on one thread.
 Each part and each chunk of its work is measured; then they are dealt out to 2 to 64
 virtual cores. The time on P cores is the serial time, plus for each loop its longest
-part and what it costs to start it: ``--overhead`` nanoseconds times log2(P).
+part and what it costs to start it: ``--overhead`` nanoseconds times log2(its parts).
 `many_cores.c` says how parts are measured. It takes the place of OpenMP; the pool of
 skgoss hands its loops over to it.
 
@@ -262,38 +262,41 @@ def job(args, data):
     return prepared
 
 
-def overhead(args, cores):
-    """Seconds of opening and closing one region."""
-    return (
-        (args.overhead * math.log2(cores) + args.per_part * cores) * 1e-9
-        if cores > 1
-        else 0.0
-    )
+def overhead(args, levels, n_parts):
+    """Seconds of opening and closing regions: by their parts, and the log2 of these.
+
+    Threads of the pool that have no part in a region are not in its way.
+    """
+    return (args.overhead * levels + args.per_part * n_parts) * 1e-9
+
+
+def overhead_of(args, places):
+    """The same of regions in the code."""
+    return sum(overhead(args, place["levels"], place["n_parts"]) for place in places)
 
 
 def predicted(args, run):
     if run["schedules"]:
         return side_by_side.predicted(run, partial(overhead, args), args.wake * 1e-9)
     loops = sum(place["makespan"] for place in run["places"])
-    n = sum(place["n"] for place in run["places"])
     serial = sum(pair["serial"] for pair in run["pairs"])
-    return serial + loops + n * overhead(args, run["cores"])
+    return serial + loops + overhead_of(args, run["places"])
 
 
 def read(path):
     """The file that `span_write` wrote, in seconds."""
     places, pairs = [], []
     for line in Path(path).read_text().splitlines():
-        kind, *f = line.split(" ", 14)
+        kind, *f = line.split(" ", 15)
         if kind == "place" and int(f[0]) > 0:
             body, caller, n, n_parts, n_chunks = map(int, f[1:6])
-            work, makespan, largest = (float(v) * 1e-9 for v in f[6:9])
+            work, makespan, largest = (float(v) * 1e-9 for v in f[7:10])
             places.append({
                 "id": int(f[0]), "body": body, "caller": caller, "n": n,
-                "n_parts": n_parts, "n_chunks": n_chunks, "work": work,
-                "makespan": makespan, "largest": largest,
-                "n_alone": int(f[9]), "alone": float(f[10]) * 1e-9,
-                "n_tasks": int(f[11]), "in_tasks": float(f[12]) * 1e-9, "module": f[13],
+                "n_parts": n_parts, "n_chunks": n_chunks, "levels": float(f[6]),
+                "work": work, "makespan": makespan, "largest": largest,
+                "n_alone": int(f[10]), "alone": float(f[11]) * 1e-9,
+                "n_tasks": int(f[12]), "in_tasks": float(f[13]) * 1e-9, "module": f[14],
             })  # fmt: skip
         elif kind == "pair":
             pairs.append({
@@ -429,7 +432,7 @@ def contributors(args, run, base):
         if not place["n"]:
             continue
         n, work, makespan = place["n"], place["work"], place["makespan"]
-        cost = n * overhead(args, cores)
+        cost = overhead_of(args, [place])
         other = before.get((place["module"], place["body"]))
         least, grown = work, ""
         if other and abs(other["n"] - n) < 0.1 * n and other["work"] < work:
@@ -461,7 +464,7 @@ def show_lost(args, runs, run):
         "serial": serial * (1 - 1 / cores),
         "imbalance": sum(place["makespan"] for place in places) - work / cores,
         "more work": (work + serial - predicted(args, runs[0])) / cores,
-        "overhead": sum(place["n"] for place in places) * overhead(args, cores),
+        "overhead": overhead_of(args, places),
     }
     shares = ", ".join(f"{name} {value / total:.1%}" for name, value in kinds.items())
     print(f"{cores} cores, {total * 1e3:.1f} ms: {shares}. Lost, ms:")
@@ -498,7 +501,7 @@ def show(args, library, runs):
             f"{alone / predicted(args, run):9.2f}",
             f"{sum(pair['serial'] for pair in run['pairs']):10.4f}",
             f"{sum(place['makespan'] for place in places):10.4f}",
-            f"{n * overhead(args, cores):11.4f}",
+            f"{overhead_of(args, places):11.4f}",
             f"{sum(place['work'] for place in places):8.4f}",
             f"{n:8d} ",
             run["layout"],
@@ -543,7 +546,7 @@ def compile_span():
             "-fvisibility=hidden",
             "-ftls-model=initial-exec",
         ]
-        subprocess.run(["cc", *flags, "-o", library, source], check=True)
+        subprocess.run(["cc", *flags, "-o", library, source, "-lm"], check=True)
     return str(library)
 
 
@@ -563,7 +566,7 @@ def parsed():
         "--overhead",
         type=float,
         default=1000.0,
-        help="ns of opening and closing a region, times log2(cores)",
+        help="ns of opening and closing a region, times log2(its parts)",
     )
     parser.add_argument(
         "--per-part", type=float, default=0.0, help="and ns for each part"

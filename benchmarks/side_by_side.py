@@ -3,7 +3,7 @@
 `Recorder` lets the steps of all fits be done one after the other by the thread that is
 measured. `together` deals them out to threads again. A stretch is what a thread does
 with the interpreter's lock and then without: seconds with it, seconds without it, and
-the number of parallel regions in it.
+of the parallel regions in it the sum of their parts, and of the log2 of these.
 """
 
 from __future__ import annotations
@@ -47,23 +47,25 @@ def job(args, data, estimator):
 
 def predicted(run, overhead, wake):
     """Seconds of a run in which several fits advance side by side."""
-    seconds = alone(run["stretches"], overhead(run["cores"]))
+    seconds = sum(map(sum, with_overhead(run["stretches"], overhead)))
     for schedule in run["schedules"]:
-        n = schedule["n_at_once"]
-        cost = overhead(max(1, run["cores"] // n))
         by_run = {}
         for number, stretches in schedule["steps"]:
-            by_run.setdefault(number, []).append(stretches)
-        seconds += together(list(by_run.values()), n, cost, wake)
+            steps = by_run.setdefault(number, [])
+            steps.append(with_overhead(stretches, overhead))
+        seconds += together(list(by_run.values()), schedule["n_at_once"], wake)
     return seconds
 
 
-def alone(stretches, cost):
-    """Seconds of stretches one after the other; each region costs ``cost``."""
-    return sum(held + free + n_regions * cost for held, free, n_regions in stretches)
+def with_overhead(stretches, overhead):
+    """Seconds of stretches with the lock, and without it, in which regions lie."""
+    return [
+        (held, free + overhead(levels, n_parts))
+        for held, free, n_parts, levels in stretches
+    ]
 
 
-def together(runs, n_threads, cost, wake):
+def together(runs, n_threads, wake):
     """Seconds until the threads have done the steps of all runs.
 
     A free thread takes the run that has fallen behind most. Whoever comes first gets
@@ -88,11 +90,10 @@ def together(runs, n_threads, cost, wake):
             run = min(free, key=n_done.__getitem__)
             is_busy[run], left = True, iter(runs[run][n_done[run]])
             stretch = next(left)
-        held, alone_time, n_regions = stretch
+        held, free_time = stretch
         start = now if now >= lock_is_free else lock_is_free + wake
         lock_is_free = start + held
-        then = lock_is_free + alone_time + n_regions * cost
-        heapq.heappush(waiting, (then, thread, left, run))
+        heapq.heappush(waiting, (lock_is_free + free_time, thread, left, run))
     return end
 
 
@@ -114,11 +115,13 @@ class Recorder:
     def stretches(self):
         """Those since the last call, in seconds."""
         first, end = self.last, self.span.span_mark()
-        numbers = (ctypes.c_double * (3 * (end - first)))()
+        numbers = (ctypes.c_double * (4 * (end - first)))()
         self.span.span_stretches(first, end - first, numbers)
         self.last = end
-        triples = zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True)
-        return [(held * 1e-9, free * 1e-9, n) for held, free, n in triples]
+        return [
+            (held * 1e-9, free * 1e-9, n_parts, levels)
+            for held, free, n_parts, levels in zip(*[iter(numbers)] * 4, strict=True)
+        ]
 
     def step(self, schedule, number, function, *arguments):
         """Call what does a step, which counts if no other step is being done."""
@@ -168,7 +171,7 @@ def locked(run):
         step for s in run["schedules"] for _, of_step in s["steps"] for step in of_step
     ]
     held, free = (sum(stretch[i] for stretch in steps) for i in (0, 1))
-    outside = sum(held + free for held, free, _ in run["stretches"])
+    outside = sum(held + free for held, free, *_ in run["stretches"])
     most = max(s["n_at_once"] for s in run["schedules"])
     return (
         f"{most} at once: {held:.4f} s with the interpreter's lock, {free:.4f} s"

@@ -7,8 +7,7 @@ Sums are exact, so they do not depend on the number of threads.
 from libc.stdint cimport int64_t
 
 from skgoss._engine.objectives.exact_sum cimport EXACT_BLOCK, EXACT_SIZE, add_exact
-from skgoss._engine.objectives.link_kernels cimport (
-    BLOCK, MIN_ROWS_FOR_TEAM, numbers_of, softmax_block)
+from skgoss._engine.objectives.link_kernels cimport BLOCK, numbers_of, softmax_block
 from skgoss._engine.threads cimport run_shares
 
 import numpy as np
@@ -50,7 +49,9 @@ VALUES = numbers_of(VALUE_NAMES)
 DISTRIBUTIONS = numbers_of(DISTRIBUTION_NAMES)
 
 cdef enum:
-    # The same as MIN_ROWS_FOR_TEAM, for loops that sum values.
+    # Derivatives of fewer rows are computed before a thread that is woken has come.
+    MIN_ROWS_FOR_TEAM = 8000
+    # The same for loops that sum values.
     MIN_SUMMED_FOR_TEAM = 500000
 
 

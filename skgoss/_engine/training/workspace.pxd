@@ -20,7 +20,7 @@ cdef enum:
     # The priority of a leaf whose split is not a forced one.
     NO_PRIORITY = 0x7FFFFFFF
     # Threads share out more rows than these.
-    MIN_ROWS_FOR_TEAM = 20000
+    MIN_ROWS_FOR_TEAM = 4000
 
 cdef enum Bounding:
     # Where the bounds of outputs come from, under monotone constraints.

@@ -12,6 +12,10 @@ cdef extern from "task_list.h" nogil:
         int64_t n_late_begun
         int64_t n_open
 
+cdef enum:
+    # Numbers that are computed in a few microseconds.
+    FEW_VALUES = 1000
+
 # The iterations of one block, from `begin` to `end`. `thread` is below the number of threads of the
 # loop, and no two blocks that run at the same time have it: memory of a thread is found by it.
 ctypedef void (*LoopBody)(

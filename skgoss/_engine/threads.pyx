@@ -61,11 +61,6 @@ cdef void run_task_list(TaskList* tasks, int n_threads) noexcept nogil:
     run_list(tasks, n_threads)
 
 
-cdef enum:
-    # Numbers that are computed in a few microseconds.
-    FEW_VALUES = 1000
-
-
 cdef void run_shares(
     LoopBody body, void* context, Py_ssize_t n, Py_ssize_t block, int n_threads,
     Py_ssize_t n_values,

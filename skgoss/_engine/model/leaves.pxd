@@ -45,7 +45,7 @@ cdef struct Pile:
 
 
 # Room for n more items at the end of a pile; may move the items.
-cdef void* more(Pile* pile, int64_t n, size_t size) except NULL
+cdef void* more(Pile* pile, int64_t n, size_t size) except NULL nogil
 
 
 # Trees as tests of bytes; all zero: none.
@@ -64,7 +64,7 @@ cdef struct Routes:
 cdef int add_route(
     Routes* routes, const int32_t* left, const int32_t* right, const Test* tests,
     const double* leaf_value, int32_t n_leaves,
-) except -1
+) except -1 nogil
 cdef void clear_routes(Routes* routes) noexcept nogil
 cdef void free_routes(Routes* routes) noexcept nogil
 

@@ -29,7 +29,7 @@ ctypedef fused index_t:
     int32_t
 
 
-cdef void* more(Pile* pile, int64_t n, size_t size) except NULL:
+cdef void* more(Pile* pile, int64_t n, size_t size) except NULL nogil:
     """Room for n more items at the end of a pile, which grows if it must."""
     cdef int64_t room
     cdef void* items
@@ -37,7 +37,8 @@ cdef void* more(Pile* pile, int64_t n, size_t size) except NULL:
         room = max(pile.n + n, 2 * pile.room, 16)
         items = realloc(pile.items, room * size)
         if items == NULL:
-            raise MemoryError
+            with gil:
+                raise MemoryError
         pile.items = items
         pile.room = room
     pile.n += n
@@ -49,7 +50,7 @@ cdef void* more(Pile* pile, int64_t n, size_t size) except NULL:
 
 cdef void count_leaves(
     const int32_t* left, const int32_t* right, int32_t n_nodes, int32_t* size_out,
-) noexcept:
+) noexcept nogil:
     """The number of leaves below each node."""
     cdef int32_t i
     for i in range(n_nodes - 1, -1, -1):
@@ -59,7 +60,7 @@ cdef void count_leaves(
 
 cdef int32_t most_leaves_of_exits(
     const int32_t* size, int32_t n_nodes, int32_t* count,
-) noexcept:
+) noexcept nogil:
     """The least s for which the nodes of more than s leaves have at most MAX_EXITS exits."""
     cdef int32_t n_leaves = n_nodes + 1
     cdef int32_t n_above = 0
@@ -77,7 +78,7 @@ cdef int32_t most_leaves_of_exits(
 cdef void count_exits(
     const int32_t* left, const int32_t* right, const int32_t* size, int32_t n_nodes,
     int32_t most, int32_t* exits_out,
-) noexcept:
+) noexcept nogil:
     """The number of exits below each node; 1 for exits."""
     cdef int32_t i
     for i in range(n_nodes - 1, -1, -1):
@@ -87,20 +88,20 @@ cdef void count_exits(
                 exits_out[right[i]] if right[i] >= 0 else 1)
 
 
-cdef inline int32_t exits_of(const int32_t* exits, int32_t child) noexcept:
+cdef inline int32_t exits_of(const int32_t* exits, int32_t child) noexcept nogil:
     return exits[child] if child >= 0 else 1
 
 
 cdef inline bint right_is_first(
     const int32_t* left, const int32_t* right, const int32_t* exits, int32_t i,
-) noexcept:
+) noexcept nogil:
     return exits_of(exits, right[i]) < exits_of(exits, left[i])
 
 
 cdef void number_exits(
     const int32_t* left, const int32_t* right, const int32_t* exits, int32_t n_nodes,
     int32_t* first_out, int32_t* child_out,
-) noexcept:
+) noexcept nogil:
     """Number the exits, those on a node's smaller side first; find the child at each."""
     cdef int32_t i, child, side, at
     first_out[0] = 0
@@ -121,7 +122,7 @@ cdef void flatten_tree(
     const int32_t* left, const int32_t* right, const Test* tests, const int32_t* exits,
     int32_t n_nodes, const int32_t* child, int32_t n_exits, int32_t* index_out,
     WalkNode* nodes_out,
-) noexcept:
+) noexcept nogil:
     """Lay out the subtrees below exits: first their roots, then pairs of children."""
     cdef int32_t next_index = n_exits
     cdef int32_t i, side
@@ -138,7 +139,7 @@ cdef void flatten_tree(
 
 cdef inline void set_down(
     int32_t child, int32_t index, int32_t* index_out, WalkNode* nodes_out,
-) noexcept:
+) noexcept nogil:
     """Write a child that is a leaf at its index, or note the index of an inner node."""
     if child < 0:
         nodes_out[index] = WalkNode(Test(0, 0, 0, 0), index, ~child)
@@ -167,7 +168,7 @@ cdef void free_routes(Routes* routes) noexcept nogil:
 cdef int add_route(
     Routes* routes, const int32_t* left, const int32_t* right, const Test* tests,
     const double* leaf_value, int32_t n_leaves,
-) except -1:
+) except -1 nogil:
     """Add one tree; the children and leaves must make a tree, which is not checked."""
     cdef int32_t n_nodes = n_leaves - 1
     cdef int32_t n_exits, most, i
@@ -207,7 +208,7 @@ cdef int add_route(
 cdef int write_masks(
     Routes* routes, const int32_t* left, const int32_t* right, const Test* tests, int32_t n_nodes,
     const int32_t* first, const int32_t* exits, int32_t n_planes, int32_t* at,
-) except -1:
+) except -1 nogil:
     """Write the operations of one tree, sorted by plane, plain ones first.
 
     `at` is memory for two numbers a plane.
@@ -301,18 +302,18 @@ cdef void walk(
         leaf_out)
 
 
-cdef inline bint is_plain(const Test* test) noexcept:
+cdef inline bint is_plain(const Test* test) noexcept nogil:
     return test.low == 0 and test.bits == 0xFF
 
 
 cdef inline int32_t removed(
     const int32_t* left, const int32_t* right, const int32_t* exits, int32_t i,
-) noexcept:
+) noexcept nogil:
     """The number of exits on a node's smaller side."""
     return min(exits_of(exits, left[i]), exits_of(exits, right[i]))
 
 
-cdef inline MaskOp mask_op(const Test* test, int begin, int end, bint turned) noexcept:
+cdef inline MaskOp mask_op(const Test* test, int begin, int end, bint turned) noexcept nogil:
     """Remove the exits from `begin` to `end` - 1 from rows that go right, if turned left."""
     cdef uint8_t kept = <uint8_t> (0xFF ^ ((1 << end) - (1 << begin)))
     return MaskOp(test[0], kept if turned else 0xFF, 0xFF ^ kept)

@@ -190,7 +190,7 @@ cdef class TreeGrower:
         self._read_partition(partition, min_shared_hist_bins)
         self.forest = Forest() if forest is None else forest
         self._read_dataset(dataset)
-        self.n_threads = self._team(n_threads, n_scores)
+        self.n_threads = self._team(n_threads, n_scores, self.shared.data.n_rows)
         self.shares_trees = n_scores > 1 and settings.multi_strategy == "multi_output_tree"
         # Processes grow one tree after the other, so that all ask for the same sums.
         self.n_workspaces = min(self.n_threads, n_scores)
@@ -211,13 +211,13 @@ cdef class TreeGrower:
         if self.shared.constraints.bounding < INTERMEDIATE:
             self._allocate_ahead()
 
-    cdef int _team(self, int n_threads, int n_scores):
+    cdef int _team(self, int n_threads, int n_scores, int64_t n_rows):
         """As many threads as the roots of a round have work for, or two, but not more than wanted.
 
         More would divide leaves ahead of their turn in vain.
         """
         cdef const Binned* data = &self.shared.data
-        cdef double work = n_scores * (data.n_rows * data.row_updates + data.n_visits)
+        cdef double work = n_scores * (n_rows * data.row_updates + data.n_visits)
         cdef double n_busy = work / (TASKS_PER_THREAD * MIN_WORK_PER_THREAD)
         return max(1, min(n_threads, <int>min(max(n_busy, 2.0), 1e6)))
 

@@ -17,7 +17,7 @@ from skgoss._engine.model.leaves cimport (
     write_leaves)
 from skgoss._engine.model.linear_kernels cimport (
     Lines, Values, add_line_values, lines_memory)
-from skgoss._engine.threads cimport run_shares
+from skgoss._engine.threads cimport FEW_VALUES, parallel_shares
 from skgoss._engine.training.forest cimport Forest, StoredLeaf, StoredNode, nodes_of
 
 cdef enum:
@@ -271,7 +271,7 @@ cdef void score_block(void* context, Py_ssize_t first, Py_ssize_t end, int threa
         scoring.score)
 
 
-cdef int score_all(ScorePlan* plan, int n_threads, double* score_inout) except -1:
+cdef int score_all(ScorePlan* plan, int n_threads, double* score_inout) except -1 nogil:
     """Add the values of a tree to the scores of all rows, block by block."""
     cdef Py_ssize_t n_blocks = (plan.n_rows + SCORE_ROWS - 1) // SCORE_ROWS
     cdef Py_ssize_t share = plan.sources.n * SOURCE_ROOM
@@ -280,17 +280,19 @@ cdef int score_all(ScorePlan* plan, int n_threads, double* score_inout) except -
     if of != NULL:
         share += sizeof(double) * (
             SCORE_ROWS + lines_memory(&of.lines, of.n_leaves, SCORE_ROWS))
+    if plan.n_rows <= FEW_VALUES:
+        n_threads = 1
     n_threads = <int>max(1, min(<Py_ssize_t>n_threads, n_blocks))
     plan.room.n = 0
     scoring = Scoring(plan, <char*>more(&plan.room, n_threads * share, 1), share, score_inout)
-    run_shares(score_block, &scoring, plan.n_rows, SCORE_ROWS, n_threads, plan.n_rows)
+    parallel_shares(score_block, &scoring, plan.n_rows, SCORE_ROWS, n_threads)
     return 0
 
 
 # ------------------------------------------------------------------ the tree
 
 
-cdef int make_slots(ScorePlan* plan, int32_t n_nodes) except -1:
+cdef int make_slots(ScorePlan* plan, int32_t n_nodes) except -1 nogil:
     """Empty a hash table of sources, two entries a node or more."""
     cdef int64_t n_slots = 4
     while n_slots < 2 * n_nodes:
@@ -315,12 +317,16 @@ cdef int32_t* slot_of(ScorePlan* plan, const BinColumn* column, bint has_bits) n
     return &slots[at]
 
 
-cdef int32_t new_source(ScorePlan* plan, const BinColumn* column, int64_t table) except -1:
+cdef int32_t new_source(
+    ScorePlan* plan, const BinColumn* column, int64_t table,
+) except -1 nogil:
     (<Source*>more(&plan.sources, 1, sizeof(Source)))[0] = Source(column, table, 0, 0)
     return <int32_t>(plan.sources.n - 1)
 
 
-cdef int test_codes(ScorePlan* plan, const BinColumn* column, Test* test_inout) except -1:
+cdef int test_codes(
+    ScorePlan* plan, const BinColumn* column, Test* test_inout,
+) except -1 nogil:
     """Let a test read the codes of the store."""
     cdef int32_t* slot = slot_of(plan, column, False)
     if slot[0] < 0:
@@ -331,7 +337,7 @@ cdef int test_codes(ScorePlan* plan, const BinColumn* column, Test* test_inout) 
 
 cdef int test_bit(
     ScorePlan* plan, const Tree* tree, const StoredNode* node, Test* test_out
-) except -1:
+) except -1 nogil:
     """Let a test read a bit of a column that is made for it."""
     cdef const BinColumn* column = &plan.columns[node.feature]
     cdef int32_t missing_bin = plan.missing_bin[node.feature]
@@ -357,7 +363,7 @@ cdef int test_bit(
 
 cdef int make_test(
     ScorePlan* plan, const Tree* tree, const StoredNode* node, Test* test_out
-) except -1:
+) except -1 nogil:
     """Choose the test of a node: a cut of codes, an interval of them, or a bit made for it."""
     cdef const BinColumn* column = &plan.columns[node.feature]
     cdef int32_t missing_bin = plan.missing_bin[node.feature]
@@ -370,7 +376,7 @@ cdef int make_test(
 
 cdef int score_tree(
     ScorePlan* plan, const Tree* tree, int n_threads, double* score_inout,
-) except -1:
+) except -1 nogil:
     """Turn the splits of a tree into tests of bytes, and score all rows."""
     cdef int32_t n_leaves = tree.n_nodes + 1
     cdef double* values
@@ -396,7 +402,7 @@ cdef int score_tree(
     return score_all(plan, n_threads, score_inout)
 
 
-cdef void free_plan(ScorePlan* plan) noexcept:
+cdef void free_plan(ScorePlan* plan) noexcept nogil:
     free_routes(&plan.routes)
     free(plan.sources.items)
     free(plan.tables.items)
@@ -428,11 +434,17 @@ cdef class LineTable:
         self.lower, self.upper = leaves.lower, leaves.upper
         self.values = Values(&self.address[0], &self.stride[0])
 
-    cdef Lines lines(self, int64_t first_leaf) noexcept:
-        """Those of a tree whose first leaf is this one."""
+    cdef Lines lines(self) noexcept:
         return Lines(
-            &self.start[first_leaf], &self.feature[0], &self.coefficient[0],
-            &self.constant[first_leaf], &self.lower[first_leaf], &self.upper[first_leaf])
+            &self.start[0], &self.feature[0], &self.coefficient[0], &self.constant[0],
+            &self.lower[0], &self.upper[0])
+
+
+cdef Lines lines_from(const Lines* lines, int64_t first_leaf) noexcept nogil:
+    """Those of a tree whose first leaf is this one."""
+    return Lines(
+        lines.start + first_leaf, lines.feature, lines.coefficient,
+        lines.constant + first_leaf, lines.lower + first_leaf, lines.upper + first_leaf)
 
 
 def add_tree(
@@ -452,22 +464,67 @@ def add_tree(
     cdef const uint32_t* sets = &words[0] if words.shape[0] else NULL
     cdef Tree tree = Tree(nodes_of(nodes), &leaf_value[0], 1, <int32_t>len(nodes), sets)
     cdef LeafLines of_leaves
+    cdef Lines lines
     if table is not None:
+        lines = table.lines()
         of_leaves = LeafLines(
-            table.values, table.lines(first_leaf), leaf_value.shape[0], &leaf_value[0], 1, NULL)
+            table.values, lines_from(&lines, first_leaf), leaf_value.shape[0], &leaf_value[0], 1,
+            NULL)
         plan.leaf_lines = &of_leaves
     try:
-        score_tree(&plan, &tree, n_threads, &score_inout[0])
+        with nogil:
+            score_tree(&plan, &tree, n_threads, &score_inout[0])
     finally:
         free_plan(&plan)
 
 
-cdef Tree tree_of(Forest forest, int64_t number) noexcept:
-    """A tree of a forest."""
-    cdef const int64_t* start = forest.leaf_start + number
+# The trees of a forest, which its own thread reads without the GIL: no other one changes them.
+cdef struct Trees:
+    const StoredNode* nodes
+    const StoredLeaf* leaves
+    const int64_t* leaf_start
+    const uint32_t* words
+
+
+cdef Trees trees_of(Forest forest) noexcept:
+    return Trees(forest.nodes, forest.leaves, forest.leaf_start, forest.set_words)
+
+
+cdef Tree tree_of(const Trees* trees, int64_t number) noexcept nogil:
+    """One of the trees."""
+    cdef const int64_t* start = trees.leaf_start + number
     return Tree(
-        forest.nodes + start[0] - number, &forest.leaves[start[0]].value, VALUE_STRIDE,
-        <int32_t>(start[1] - start[0] - 1), forest.set_words)
+        trees.nodes + start[0] - number, &trees.leaves[start[0]].value, VALUE_STRIDE,
+        <int32_t>(start[1] - start[0] - 1), trees.words)
+
+
+cdef struct Range:
+    int64_t first             # of the trees
+    int64_t end
+    int64_t n_scores
+    const Values* values      # of the rows, if leaves have lines; NULL: they are constant
+    Lines lines               # of the leaves of all of these trees
+
+
+cdef int score_trees(
+    ScorePlan* plan, const Trees* trees, const Range* which, int n_threads,
+    double* scores_inout, Py_ssize_t stride,
+) except -1 nogil:
+    """Add the leaf values of some trees, of which each score in turn has one."""
+    cdef int64_t first_leaf = trees.leaf_start[which.first]
+    cdef LeafLines of_leaves
+    cdef Tree tree
+    cdef int64_t k
+    for k in range(which.first, which.end):
+        tree = tree_of(trees, k)
+        if which.values != NULL:
+            of_leaves = LeafLines(
+                which.values[0], lines_from(&which.lines, trees.leaf_start[k] - first_leaf),
+                tree.n_nodes + 1, tree.leaf_value, tree.stride, NULL)
+            plan.leaf_lines = &of_leaves
+        score_tree(
+            plan, &tree, n_threads, scores_inout + (k - which.first) % which.n_scores * stride)
+    return 0
 
 
 def add_trees(
@@ -482,21 +539,19 @@ def add_trees(
     - ``table``: the lines of the trees' leaves; None: they are constant.
     """
     cdef ScorePlan plan = new_plan(store, &missing_bin[0], scores_inout.shape[1], numbers)
-    cdef int64_t first_leaf = forest.leaf_start[first_tree]
-    cdef LeafLines of_leaves
-    cdef Tree tree
-    cdef int64_t k
+    cdef Trees trees = trees_of(forest)
+    cdef Range which
+    cdef Py_ssize_t n_rows = scores_inout.shape[1]
+    which.first, which.end = first_tree, forest.n_trees
+    which.n_scores, which.values = scores_inout.shape[0], NULL
+    if table is not None:
+        which.values, which.lines = &table.values, table.lines()
     try:
-        for k in range(first_tree, forest.n_trees):
-            tree = tree_of(forest, k)
-            if table is not None:
-                of_leaves = LeafLines(
-                    table.values, table.lines(forest.leaf_start[k] - first_leaf),
-                    tree.n_nodes + 1, tree.leaf_value, tree.stride, NULL)
-                plan.leaf_lines = &of_leaves
-            score_tree(
-                &plan, &tree, n_threads,
-                &scores_inout[(k - first_tree) % scores_inout.shape[0], 0])
+        if n_rows <= FEW_VALUES:
+            score_trees(&plan, &trees, &which, n_threads, &scores_inout[0, 0], n_rows)
+        else:
+            with nogil:
+                score_trees(&plan, &trees, &which, n_threads, &scores_inout[0, 0], n_rows)
     finally:
         free_plan(&plan)
 
@@ -507,13 +562,15 @@ cdef int add_lines(
     Py_ssize_t n, double* score_inout,
 ) except -1:
     cdef ScorePlan plan = new_plan(store, missing_bin, store.n_rows, None)
-    cdef Tree tree = tree_of(forest, number)
+    cdef Trees trees = trees_of(forest)
+    cdef Tree tree = tree_of(&trees, number)
     cdef LeafLines of_leaves = LeafLines(
         values[0], lines[0], tree.n_nodes + 1, tree.leaf_value, tree.stride, at)
     plan.leaf_lines = &of_leaves
     plan.numbers, plan.n_numbers = numbers, n
     try:
-        score_tree(&plan, &tree, n_threads, score_inout)
+        with nogil:
+            score_tree(&plan, &tree, n_threads, score_inout)
     finally:
         free_plan(&plan)
     return 0

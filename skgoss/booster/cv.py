@@ -33,9 +33,14 @@ from skgoss.objectives.metric_names import names_and_functions
 from skgoss.objectives.objectives import OBJECTIVES, canonical_name
 from skgoss.parameters import signatures
 from skgoss.training import loop
-from skgoss.training.callback_api import EarlyStopException, History, may_lag
+from skgoss.training.callback_api import (
+    EarlyStopException,
+    History,
+    may_end,
+    may_lag,
+)
 from skgoss.training.lockstep import Lockstep
-from skgoss.training.rounds import AHEAD
+from skgoss.training.rounds import AHEAD, FAR_AHEAD
 from skgoss.training.run import Run
 from skgoss.training.schedule import at_once
 from skgoss.utils import threads
@@ -325,7 +330,8 @@ def _boost(fits: list[Fit], n_at_once: int, return_cvbooster: bool) -> dict[str,
     history: History = {}
     model.boosters = [Booster._from_model(fit) for fit in fits]
     calls, limit = fits[0].calls, fits[0].limit
-    ahead = AHEAD if may_lag(calls) and not limit.has_end else 0
+    is_free = may_lag(calls) and not limit.has_end
+    ahead = (AHEAD if may_end(calls) else FAR_AHEAD) if is_free else 0
     with Lockstep([Run(fit.state) for fit in fits], n_at_once, ahead) as together:
         is_over = limit.after_round(together.settings.n_estimators)
         stop = loop.run(

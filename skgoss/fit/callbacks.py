@@ -409,6 +409,8 @@ def _whole(callback: str, name: str, value: Any) -> int:
 class EarlyStopping(BestRound):
     """The callback of `early_stopping`, with checked arguments."""
 
+    may_end = True
+
     def __init__(
         self,
         stopping_rounds: int,

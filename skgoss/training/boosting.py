@@ -30,7 +30,7 @@ from skgoss.parameters.settings import Settings
 from skgoss.training import constraints, ensemble_builder, sampling
 from skgoss.training.binned import BinnedRows, BinnedTrees
 from skgoss.training.evaluation import EvalResult, EvaluationSet
-from skgoss.training.rounds import AHEAD, Rounds
+from skgoss.training.rounds import AHEAD, FAR_AHEAD, Rounds
 from skgoss.training.spread import Spread, row_hashes
 from skgoss.utils.cancellation import CURRENT_SCOPE
 
@@ -43,9 +43,9 @@ Lines = list[tuple[NDArray[Any], ...]]
 # So many times columns and thresholds are drawn for a round without a split.
 _DRAWS = 30
 
-# If somebody watches the rounds, and so may end them, rounds that read so many values
-# may grow in vain, which takes some milliseconds. In larger fits Python's part of a
-# round counts for little. Not tuned.
+# If somebody watches the rounds, those that read so many values may grow ahead: perhaps
+# in vain, which takes some milliseconds, and their scores are kept. In larger fits
+# Python's part of a round counts for little. Not tuned.
 _MOST_VALUES = 1 << 22
 
 
@@ -100,15 +100,17 @@ class LockedRounds(Rounds):
             (self.sets if is_listed else self.unlisted_sets).append(evaluation_set)
 
     @contextmanager
-    def expecting(self, n_rounds: int, *, is_watched: bool) -> Iterator[None]:
-        self._expect(n_rounds, is_watched)
+    def expecting(
+        self, n_rounds: int, *, is_watched: bool, may_end: bool
+    ) -> Iterator[None]:
+        self._expect(n_rounds, is_watched, may_end)
         try:
             yield
         finally:
-            self._expect(0, is_watched)
+            self._expect(0, is_watched, may_end)
 
     @abstractmethod
-    def _expect(self, n_rounds: int, is_watched: bool) -> None:
+    def _expect(self, n_rounds: int, is_watched: bool, may_end: bool) -> None:
         """The next rounds may grow at once; 0: those not asked for are forgotten."""
 
     @abstractmethod
@@ -368,17 +370,19 @@ class Boosting(LockedRounds):
         if self.can_split:
             self.grower = self._grower(self.grower.forest)
 
-    def _expect(self, n_rounds: int, is_watched: bool) -> None:
+    def _expect(self, n_rounds: int, is_watched: bool, may_end: bool) -> None:
         if self._ahead:
             # Nobody has asked for these rounds.
             self._n_before_failure, self._has_failed = self.finished.n, True
         self._ahead.clear()
         self._n_expected = n_rounds if self._grows_ahead else 0
-        self._most_ahead = AHEAD
-        if is_watched:
-            n_values = self.scores.size * len(self.dataset.feature)
-            n_values += sum(scores.size for _, scores in self._scored_sets())
-            self._most_ahead = min(AHEAD, 1 + _MOST_VALUES // (1 + n_values))
+        n_values = self.scores.size * len(self.dataset.feature)
+        n_values += sum(scores.size for _, scores in self._scored_sets())
+        n_small = 1 + _MOST_VALUES // (1 + n_values)
+        self._most_ahead = min(
+            AHEAD if may_end else FAR_AHEAD,
+            n_small if is_watched else max(AHEAD, n_small),
+        )
 
     @property
     def _grows_ahead(self) -> bool:

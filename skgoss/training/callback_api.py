@@ -146,3 +146,16 @@ def may_lag(callbacks: Sequence[Callback]) -> bool:
     Then later rounds may have begun when callbacks are called.
     """
     return all([getattr(callback, "may_lag", False) for callback in callbacks])
+
+
+def may_end(callbacks: Sequence[Callback]) -> bool:
+    """Whether a callback may end the fit before its last round.
+
+    Those that say nothing of it may, unless they only watch.
+    """
+    return any(
+        [
+            getattr(callback, "may_end", not getattr(callback, "only_watches", False))
+            for callback in callbacks
+        ]
+    )

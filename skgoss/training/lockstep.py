@@ -12,6 +12,7 @@ import numpy as np
 from skgoss.training.callback_api import History
 from skgoss.training.evaluation import EvalResult, EvaluationSet
 from skgoss.training.loop import record
+from skgoss.training.rounds import AHEAD
 from skgoss.training.run import Run
 from skgoss.training.schedule import Schedule
 
@@ -43,7 +44,9 @@ class Lockstep:
     def __enter__(self) -> Self:
         n_rounds = self.settings.n_estimators
         for run in self._runs if self._ahead else ():
-            expecting = run.rounds.expecting(n_rounds, is_watched=True)
+            expecting = run.rounds.expecting(
+                n_rounds, is_watched=True, may_end=self._ahead <= AHEAD
+            )
             self._entered.enter_context(expecting)
         self._entered.enter_context(self._schedule)
         return self

@@ -20,6 +20,7 @@ from skgoss.training.callback_api import (
     EarlyStopException,
     History,
     Listener,
+    may_end,
     may_lag,
 )
 from skgoss.training.evaluation import EvalResult, EvaluationSet, by_name
@@ -77,8 +78,10 @@ def train(
     n_expected = n_rounds or boosting.settings.n_estimators
     expecting: AbstractContextManager[None] = nullcontext()
     if n_expected > 1 and may_lag(callbacks):
-        is_watched = bool(boosting.sets) or after_round is not None
-        expecting = boosting.expecting(n_expected, is_watched=is_watched)
+        ends = after_round is not None or may_end(callbacks)
+        expecting = boosting.expecting(
+            n_expected, is_watched=bool(boosting.sets) or ends, may_end=ends
+        )
     with expecting:
         stop = run(
             boosting,
@@ -311,6 +314,7 @@ class BestRound(Listener):
     """
 
     order = 30
+    may_end = False
 
     def __init__(
         self, min_delta: float | list[float], first_metric_only: bool = False

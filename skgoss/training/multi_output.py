@@ -111,7 +111,7 @@ class MultiOutput(LockedRounds):
             output.reset_parameter(params)
         return self
 
-    def _expect(self, n_rounds: int, is_watched: bool) -> None:
+    def _expect(self, n_rounds: int, is_watched: bool, may_end: bool) -> None:
         self._n_expected = 0 if is_watched else n_rounds
         if n_rounds == 0 and self._grown:
             # Nobody has asked for these rounds.

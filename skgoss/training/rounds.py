@@ -21,6 +21,8 @@ from skgoss.training.evaluation import EvalResult, EvaluationSet
 # round of another, and that Python's part of a round, which is cold after the kernels,
 # counts for little. They are lost if a callback stops. Not tuned.
 AHEAD = 8
+# The same where nothing ends the rounds early, so that none can be lost. Not tuned.
+FAR_AHEAD = 32
 
 
 class Rounds(ABC):
@@ -68,12 +70,13 @@ class Rounds(ABC):
 
     @abstractmethod
     def expecting(
-        self, n_rounds: int, *, is_watched: bool
+        self, n_rounds: int, *, is_watched: bool, may_end: bool
     ) -> AbstractContextManager[None]:
         """Let so many rounds grow at once in the `with` body, if they can.
 
         They are finished one by one, by `boost`, and nobody changes the fit meanwhile.
-        If they are watched, the body may end before all are asked for.
+        If they are watched, sets are evaluated after each. If they ``may_end``, the
+        body may do so before all are asked for.
         """
 
     @abstractmethod

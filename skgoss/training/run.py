@@ -59,7 +59,9 @@ class Run:
         begin = time.perf_counter()
         expecting: AbstractContextManager[None] = nullcontext()
         if n_rounds - n > 1:
-            expecting = self.rounds.expecting(n_rounds - n, is_watched=True)
+            expecting = self.rounds.expecting(
+                n_rounds - n, is_watched=True, may_end=is_over is not never
+            )
         with expecting:
             while not self.has_ended and n < n_rounds:
                 has_grown = self.rounds.boost()

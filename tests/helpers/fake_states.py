@@ -27,7 +27,7 @@ class FakeEnsemble:
 class OneByOne:
     """A state of a fit that grows no rounds before they are asked for."""
 
-    def expecting(self, n_rounds, *, is_watched):
+    def expecting(self, n_rounds, *, is_watched, may_end):
         return nullcontext()
 
 

@@ -683,18 +683,20 @@ cdef class TreeGrower:
                 self._add_trees(self.store, self.dataset.missing_bin, scores, self.numbers)
             for k, binned in enumerate(others):
                 after = scores_of_others[i + 1][k]
-                after[...] = scores if binned is None else scores_of_others[i][k]
-                if binned is not None:
+                if binned is None:
+                    after[...] = scores
+                else:
                     table = None if lines is None else binned.line_table(lines[len(lines) - 1])
                     self._add_trees(
-                        binned.store, binned.missing_bin, after, binned.numbers, table)
+                        binned.store, binned.missing_bin, after, binned.numbers, table,
+                        scores_of_others[i][k])
         return n_rounds
 
-    cdef _add_trees(self, store, missing_bin, scores, numbers, table=None):
-        """Add the trees of the last round to scores."""
+    cdef _add_trees(self, store, missing_bin, scores, numbers, table=None, before=None):
+        """Add the trees of the last round to scores, which are those ``before`` if given."""
         add_trees(
             self.forest, self.forest.n_trees - scores.shape[0], store, missing_bin,
-            self.n_threads, scores, numbers, table)
+            self.n_threads, scores, numbers, table, before)
 
     cdef bint _grow_round(
         self, const float[:, ::1] gradient, const float[:, ::1] hessian,
@@ -807,14 +809,16 @@ cdef class TreeGrower:
         cdef double[:, ::1] of_constants = scores if line_fit is None else None
         cdef int n_scores = gradient.shape[0]
         cdef int status = 0
-        cdef int i, k
+        cdef int n_threads, i, k
         if rounds == NULL:
             raise_status(NO_MEMORY)
-        batches[0].n_threads = self.n_threads
+        n_threads = self._team(
+            self.n_threads, n_scores, self.gradients.n_rows if ids is None else ids.shape[0])
+        batches[0].n_threads = n_threads
         for i in range(n):
             k = first + i
             workspaces[i].thread = i if one_a_thread else 0
-            workspaces[i].n_threads = 1 if one_a_thread else self.n_threads
+            workspaces[i].n_threads = 1 if one_a_thread else n_threads
             workspaces[i].tree_index = round_index * n_scores + k
             workspaces[i].self_concordance = self.self_concordance[k]
             workspaces[i].reweighted = self.reweighted[k]

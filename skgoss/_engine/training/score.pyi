@@ -17,4 +17,5 @@ def add_trees(
     forest: Forest, first_tree: int, store: BinStore, missing_bin: NDArray[np.int32],
     n_threads: int, scores_inout: NDArray[np.float64],
     numbers: NDArray[np.uint32] | None = ..., table: LineTable | None = ...,
+    before: NDArray[np.float64] | None = ...,
 ) -> None: ...

@@ -498,16 +498,17 @@ cdef Tree tree_of(const Trees* trees, int64_t number) noexcept nogil:
         <int32_t>(start[1] - start[0] - 1), trees.words)
 
 
-cdef struct Range:
+cdef struct AddedTrees:
     int64_t first             # of the trees
     int64_t end
     int64_t n_scores
     const Values* values      # of the rows, if leaves have lines; NULL: they are constant
     Lines lines               # of the leaves of all of these trees
+    const double* before      # what the scores are at first; NULL: what they are
 
 
 cdef int score_trees(
-    ScorePlan* plan, const Trees* trees, const Range* which, int n_threads,
+    ScorePlan* plan, const Trees* trees, const AddedTrees* which, int n_threads,
     double* scores_inout, Py_ssize_t stride,
 ) except -1 nogil:
     """Add the leaf values of some trees, of which each score in turn has one."""
@@ -515,6 +516,8 @@ cdef int score_trees(
     cdef LeafLines of_leaves
     cdef Tree tree
     cdef int64_t k
+    if which.before != NULL:
+        memcpy(scores_inout, which.before, which.n_scores * stride * sizeof(double))
     for k in range(which.first, which.end):
         tree = tree_of(trees, k)
         if which.values != NULL:
@@ -530,20 +533,22 @@ cdef int score_trees(
 def add_trees(
     Forest forest, int64_t first_tree, BinStore store, const int32_t[::1] missing_bin,
     int n_threads, double[:, ::1] scores_inout, const uint32_t[::1] numbers=None,
-    LineTable table=None,
+    LineTable table=None, const double[:, ::1] before=None,
 ):
     """Add the trees of a forest from one on to scores, of each round a tree for each score.
 
     - ``missing_bin``, (n_features,): -1 where there is none.
     - ``numbers``, (n_rows,): the rows of the store that have scores, ascending; None: all.
     - ``table``: the lines of the trees' leaves; None: they are constant.
+    - ``before``: the scores that they are added to; None: those of ``scores_inout``.
     """
     cdef ScorePlan plan = new_plan(store, &missing_bin[0], scores_inout.shape[1], numbers)
     cdef Trees trees = trees_of(forest)
-    cdef Range which
+    cdef AddedTrees which
     cdef Py_ssize_t n_rows = scores_inout.shape[1]
     which.first, which.end = first_tree, forest.n_trees
     which.n_scores, which.values = scores_inout.shape[0], NULL
+    which.before = &before[0, 0] if before is not None else NULL
     if table is not None:
         which.values, which.lines = &table.values, table.lines()
     try:

@@ -14,6 +14,7 @@ import skgoss
 from skgoss import Booster, Dataset, LGBMRegressor
 from skgoss._engine.training.sampling_kernels import bagging_mask
 from skgoss.model.ensemble import Tree
+from skgoss.training.boosting import Boosting
 from skgoss.utils.cancellation import Cancelled, CancelScope
 
 # --- The very trees of the twin -------------------------------------------------------
@@ -516,6 +517,40 @@ def test_rounds_that_nobody_watches_are_those_of_updates(params, y):
     assert ("in round" in ahead) == (params.get("learning_rate") == 1e9)
     if "min_split_gain" in params:
         assert 0 < ahead.count("\nTree=") < 30
+
+
+def lagging(env):
+    """A callback that does not need the model, and could end the fit."""
+
+
+lagging.may_lag = True
+STOP = skgoss.early_stopping(50, verbose=False)
+
+
+@pytest.mark.parametrize(
+    ("n_sets", "calls", "sizes"),
+    [
+        (0, [], [32, 8]),
+        (1, [], [32, 8]),
+        (1, [skgoss.record_evaluation({}), skgoss.log_evaluation(0)], [32, 8]),
+        (1, [STOP], [8] * 5),
+        (0, [lagging], [8] * 5),
+        (1, [lambda env: None], []),
+    ],
+)
+def test_rounds_that_nothing_can_end_grow_far_ahead(monkeypatch, n_sets, calls, sizes):
+    grow, seen = Boosting._grow_ahead, []
+
+    def note(boosting, n_rounds, check):
+        seen.append(n_rounds)
+        grow(boosting, n_rounds, check)
+
+    monkeypatch.setattr(Boosting, "_grow_ahead", note)
+    data = Dataset(table(400, 4, 5), AMOUNTS)
+    skgoss.train(
+        {"verbose": -1, "num_leaves": 4}, data, 41, [data] * n_sets, callbacks=calls
+    )
+    assert seen == sizes
 
 
 def test_rounds_ahead_end_with_their_scope():

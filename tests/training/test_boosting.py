@@ -547,9 +547,9 @@ def test_rounds_that_nothing_can_end_grow_far_ahead(monkeypatch, n_sets, calls, 
 
     monkeypatch.setattr(Boosting, "_grow_ahead", note)
     data = Dataset(table(400, 4, 5), AMOUNTS)
-    skgoss.train(
-        {"verbose": -1, "num_leaves": 4}, data, 41, [data] * n_sets, callbacks=calls
-    )
+    others = data.create_valid(table(50, 4, 6), AMOUNTS[:50])
+    params = {"verbose": -1, "num_leaves": 4}
+    skgoss.train(params, data, 41, [others] * n_sets, callbacks=calls)
     assert seen == sizes
 
 

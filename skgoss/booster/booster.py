@@ -204,7 +204,7 @@ class Booster(Elsewhere):
         n_threads = self._n_threads(kwargs, self.predict)
 
         def compute(rows: Any) -> Any:
-            columns = self._columns(model, rows, validate_features)
+            columns = self._columns(model, rows, n_threads, validate_features)
             return predictions.compute(model, columns, output, rounds, n_threads)
 
         if data_has_header and not input_rows.is_file(data):
@@ -250,7 +250,7 @@ class Booster(Elsewhere):
         n_threads = self._n_threads(kwargs, self.explain)
         return explanation.explanation(
             model,
-            self._loaded_columns(model, data),
+            self._loaded_columns(model, data, n_threads),
             data,
             rounds,
             n_threads,
@@ -263,21 +263,31 @@ class Booster(Elsewhere):
         return threads.n_threads(parameters.n_jobs(kwargs, None, owner, method))
 
     def _columns(
-        self, model: FittedModel, rows: Any, validate_features: bool = False
+        self,
+        model: FittedModel,
+        rows: Any,
+        n_threads: int,
+        validate_features: bool = False,
     ) -> Columns:
         """The columns of rows in memory."""
         if validate_features:
             model.check_names(rows)
         by_name = model.checks_names_of(rows)
         owner = type(self).__name__
-        return containers.columns(rows, model.schema, owner=owner, by_name=by_name)
+        return containers.columns(
+            rows, model.schema, owner=owner, by_name=by_name, n_threads=n_threads
+        )
 
     def _loaded_columns(
-        self, model: FittedModel, X: Any, validate_features: bool = False
+        self,
+        model: FittedModel,
+        X: Any,
+        n_threads: int,
+        validate_features: bool = False,
     ) -> Columns:
         """The columns of rows for what is not computed in batches."""
         rows = predictions.in_memory(X, partial(self._open_file, model))
-        return self._columns(model, rows, validate_features)
+        return self._columns(model, rows, n_threads, validate_features)
 
     def _open_file(self, model: FittedModel, path: Any, header: bool = False) -> Source:
         """Open a text file, to read the columns of the model in batches."""
@@ -777,7 +787,7 @@ class Booster(Elsewhere):
             "the model",
         )
         n_threads = self._n_threads(kwargs, self.refit)
-        columns = self._loaded_columns(model, data, validate_features)
+        columns = self._loaded_columns(model, data, n_threads, validate_features)
         owner = type(self).__name__
         rows = refit.rows(model, columns, label, weight, group, init_score, owner)
         options = parameters.resolve(model.options(), owner)[0]

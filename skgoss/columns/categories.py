@@ -84,7 +84,7 @@ class Vocabulary:
             self.check_words(_occurring(distinct, codes), name)
         return code_kernels.translated(codes, 0, table, n_threads)
 
-    def recode(self, values: Any, name: Any) -> NDArray[Any]:
+    def recode(self, values: Any, name: Any, n_threads: int = 1) -> NDArray[Any]:
         """The numbers of the values of a pandas Categorical; NaN where unknown."""
         index, table = self._recoded
         if index is not values.categories:
@@ -93,9 +93,10 @@ class Vocabulary:
             numbers = np.array([*self.look_up(distinct), math.nan], dtype=self.dtype)
             table = np.append(numbers[codes], self.dtype.type(math.nan))
             object.__setattr__(self, "_recoded", (index, table))
-        if np.isnan(table).all() and (values.codes >= 0).any():
+        codes = values.codes
+        if np.isnan(table).all() and (codes >= 0).any():
             self.check_words(index.tolist(), name)
-        return table[values.codes]
+        return code_kernels.translated(codes, 0, table, n_threads)
 
     def check_words(self, values: Iterable[Any], name: Any) -> None:
         """Check that values are not all numbers if no category is one.
@@ -223,7 +224,7 @@ class Categories:
         vocabulary = None if learn else self.vocabularies.get(column)
         categorical = small_categorical(series.to_native())
         if vocabulary is not None and categorical is not None:
-            return vocabulary.recode(categorical, series.name)
+            return vocabulary.recode(categorical, series.name, n_threads)
         try:
             distinct, codes = factorize(series)
         except TypeError as error:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.utils import check_array
 
+from skgoss._engine.columns.column_kernels import locate_all
 from skgoss.columns import (
     categories,
     column_advice,
@@ -46,6 +47,9 @@ _READABLE = frozenset(
         *(nw.Float16, nw.Float32, nw.Float64),
     }
 )
+
+
+_FLOATS = frozenset(map(np.dtype, (np.float64, np.float32)))
 
 
 def learned(
@@ -183,6 +187,7 @@ class _ColumnReader:
         self.learns = schema is None
         self.categorical_feature = categorical_feature
         self.by_name = by_name
+        self.n_threads = n_threads
 
     @property
     def categories(self) -> Categories:
@@ -275,7 +280,7 @@ class _ColumnReader:
         """
         return (
             type(X) is np.ndarray
-            and X.dtype in (np.float64, np.float32)
+            and X.dtype in _FLOATS
             and X.ndim == 2
             and X.flags.aligned
             and 0 not in X.shape
@@ -412,15 +417,11 @@ def _filled(X: np.ma.MaskedArray) -> NDArray[Any]:
 
 def _matrix_columns(matrix: NDArray[Any]) -> Columns:
     n_rows, n_features = matrix.shape
-    row_stride, column_stride = matrix.strides
-    address = np.arange(n_features, dtype=np.int64)
-    address *= column_stride
-    address += matrix.__array_interface__["data"][0]
+    address = np.empty(n_features, dtype=np.uint64)
     stride = np.empty(n_features, dtype=np.int64)
-    stride.fill(row_stride)
     kind = np.empty(n_features, dtype=np.uint8)
-    kind.fill(KIND_OF_DTYPE[matrix.dtype])
-    return Columns(n_rows, n_features, address.view(np.uint64), stride, kind, matrix)
+    locate_all(matrix, KIND_OF_DTYPE[matrix.dtype], address, stride, kind)
+    return Columns(n_rows, n_features, address, stride, kind, matrix)
 
 
 def _is_encoded(

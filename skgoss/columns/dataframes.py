@@ -130,6 +130,11 @@ def as_dataframe(X: Any) -> DataFrame | None:
     return None
 
 
+def is_in_memory(X: Any) -> bool:
+    """Whether ``X`` is a data frame in memory, told by its class alone."""
+    return _class_of(X) is not None
+
+
 def _class_of(X: Any) -> type[DataFrame] | None:
     for (library, name), wrapper in _CLASSES.items():
         native = getattr(sys.modules.get(library), name, None)

@@ -364,20 +364,50 @@ class CompressedRows:
             return self.whole.take(features)
         return replace(self, features=self.features[features])
 
+    def only(self, features: NDArray[Any], n_threads: int) -> Columns:
+        """As many columns, of which these, in ascending order, can be read."""
+        _, counts = self.matrix.count(n_threads)
+        if len(counts) == 0 or len(features) == 0:
+            return self.whole
+        chosen = replace(self, features=self.features[features])
+        total = counts.sum(axis=0, dtype=np.int64)[chosen.features]
+        spans = [slice(0, len(features))]
+        ((_, made),) = chosen._made(spans, total, n_threads, is_constant=False)
+        arrays: dict[str, Any] = {
+            name: np.zeros(self.n_features, dtype=getattr(made, name).dtype)
+            for name in ("address", "stride", "kind", "index", "length")
+        }
+        for name, array in arrays.items():
+            array[features] = getattr(made, name)
+        return replace(made, n_features=self.n_features, **arrays)
+
     def by_span(self, n_threads: int) -> Iterator[tuple[slice, Columns]]:
         """All columns, span by span; each is valid until the next one is made."""
         X = self.matrix.X
-        chunks, counts = self.matrix.count(n_threads)
+        _, counts = self.matrix.count(n_threads)
         if len(counts) == 0:
             yield slice(0, self.n_features), self.whole
             return
         is_constant = self.matrix.is_constant(n_threads)
-        values = X.data[: 0 if is_constant else None].view(f"u{X.data.itemsize}")
-        n_read = np.zeros(X.shape[0], dtype=np.int32)
         total = counts.sum(axis=0, dtype=np.int64)[self.features]
         # An entry is the number of a row, and a value unless all are the same.
-        n_most = SPAN_BYTES // (4 + (0 if is_constant else values.itemsize))
+        n_most = SPAN_BYTES // (4 + (0 if is_constant else X.data.itemsize))
         spans = _spans(total, max(n_most, X.shape[0]), int(self.matrix.start[-1]))
+        yield from self._made(spans, total, n_threads, is_constant=is_constant)
+
+    def _made(
+        self,
+        spans: list[slice],
+        total: NDArray[np.int64],
+        n_threads: int,
+        *,
+        is_constant: bool,
+    ) -> Iterator[tuple[slice, Columns]]:
+        """Spans of columns that have so many entries in ``total``."""
+        X = self.matrix.X
+        chunks, counts = self.matrix.count(n_threads)
+        values = X.data[: 0 if is_constant else None].view(f"u{X.data.itemsize}")
+        n_read = np.zeros(X.shape[0], dtype=np.int32)
         room = max(total[span].sum() for span in spans) + 1
         rows = np.empty(room, dtype=np.int32)
         moved = np.empty(0 if is_constant else room, dtype=values.dtype)

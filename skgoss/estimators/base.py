@@ -105,6 +105,9 @@ class LGBMModel(
     # What the estimator learns.
     _task: type[Task] = Task
 
+    # What its predictions are made of.
+    _prediction: predictions.PredictionKind = "prediction"
+
     # The unknown names that were passed to the constructor, which `get_params` returns.
     _unused_params: Mapping[str, Any] = MappingProxyType({})
 
@@ -668,8 +671,9 @@ class LGBMModel(
         def compute(rows: Any) -> Any:
             if validate_features and model.is_foreign:
                 model.check_names(rows)
-            columns = self._columns(model, rows)
-            values = predictions.compute(model, columns, output, rounds, n_threads)
+            columns = self._columns(model, rows, n_threads)
+            asked = self._prediction if output == "prediction" else output
+            values = predictions.compute(model, columns, asked, rounds, n_threads)
             if output != "prediction":
                 return values
             return finish(model, values, n_threads)
@@ -690,7 +694,9 @@ class LGBMModel(
         covering = predictions.in_batches(
             X,
             model.schema,
-            lambda rows: compute(self._columns(model, rows), coverages, n_threads),
+            lambda rows: compute(
+                self._columns(model, rows, n_threads), coverages, n_threads
+            ),
             partial(self._open_file, model),
         )
         return covering[..., 0] if is_one else covering
@@ -702,9 +708,9 @@ class LGBMModel(
     def _staged(self, X: ArrayLike, finish: Finish) -> Iterator[Any]:
         """The output after each round; errors come at once, and not with the first."""
         model = self._model
-        columns = self._loaded_columns(model, X)
         n_threads = self._n_threads()
-        outputs = predictions.staged(model, columns, n_threads)
+        columns = self._loaded_columns(model, X, n_threads)
+        outputs = predictions.staged(model, columns, self._prediction, n_threads)
         return (finish(model, values, n_threads) for values in outputs)
 
     @docstrings.of_prediction
@@ -741,7 +747,7 @@ class LGBMModel(
         rounds = model.rounds(start_iteration, num_iteration)
         return explanation.explanation(
             model,
-            self._loaded_columns(model, X),
+            self._loaded_columns(model, X, n_threads),
             X,
             rounds,
             n_threads,
@@ -749,18 +755,24 @@ class LGBMModel(
             output_names=model.score_names,
         )
 
-    def _columns(self, model: FittedModel, rows: ArrayLike) -> Columns:
+    def _columns(
+        self, model: FittedModel, rows: ArrayLike, n_threads: int = 1
+    ) -> Columns:
         """The columns of rows in memory."""
         if "_booster" in vars(self):
             self._check_unchanged()
         by_name = not (model.is_foreign or model.has_passed_names(rows))
         owner = type(self).__name__
-        return containers.columns(rows, model.schema, owner=owner, by_name=by_name)
+        return containers.columns(
+            rows, model.schema, owner=owner, by_name=by_name, n_threads=n_threads
+        )
 
-    def _loaded_columns(self, model: FittedModel, X: ArrayLike) -> Columns:
+    def _loaded_columns(
+        self, model: FittedModel, X: ArrayLike, n_threads: int
+    ) -> Columns:
         """The columns of rows for what is not computed in batches."""
         rows = predictions.in_memory(X, partial(self._open_file, model))
-        return self._columns(model, rows)
+        return self._columns(model, rows, n_threads)
 
     def _open_file(self, model: FittedModel, path: Any) -> Source:
         """Open a text file, whose columns have names if those of fit have."""

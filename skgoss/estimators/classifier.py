@@ -81,6 +81,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
     """
 
     _task = Classification
+    _prediction = "probabilities"
 
     # jedi would find that of object first, which the mixin inherits.
     if TYPE_CHECKING and not MYPY:
@@ -164,11 +165,13 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         if not isinstance(model.objective, str | list):
             return probabilities
         if not isinstance(model.classes, list):
-            return model.classes[probabilities.argmax(axis=1)]
+            return model.classes[predictions.largest(probabilities, n_threads)]
         kinds = {labels.dtype.kind for labels in model.classes}
         columns = [
             # Numbers beside strings stay numbers.
-            labels.astype(object if len(kinds) > 1 else labels.dtype)[p.argmax(axis=1)]
+            labels.astype(object if len(kinds) > 1 else labels.dtype)[
+                predictions.largest(p, n_threads)
+            ]
             for labels, p in zip(model.classes, probabilities, strict=True)
         ]
         return np.column_stack(columns)
@@ -358,6 +361,7 @@ def _of_all_classes(
 ) -> NDArray[np.float64]:
     """The probabilities of all classes of a target, from those of its scores."""
     if output.ndim == 2 and output.shape[1] > 1:
-        return np.ascontiguousarray(output)
+        is_whole = output.flags.c_contiguous and output.shape[1] == len(classes)
+        return output if is_whole else np.ascontiguousarray(output[:, : len(classes)])
     positive = output.reshape(len(output))
     return predictions.both_classes(positive, n_threads)[:, : len(classes)]

@@ -55,11 +55,11 @@ def contributions(
     """
     tables = _tables(ensemble)
     span = ensemble._span(columns, start_round, stop_round)
-    shape = columns.n_rows, ensemble.n_scores, ensemble.n_features + 1
-    out = np.zeros(shape)
-    out[:, :, -1] = tables.expected(*span)
-    target = tables.score * shape[2] + tables.feature
-    tables.run(columns, span, target, n_threads, out)
+    n_scores, width = ensemble.n_scores, ensemble.n_features + 1
+    out = np.empty((columns.n_rows, n_scores, width))
+    target = tables.score * width + tables.feature
+    rest = width * np.arange(n_scores) + width - 1
+    tables.run(columns, span, target, rest, n_threads, out)
     return out
 
 
@@ -84,9 +84,8 @@ def sparse_contributions(
     stop = np.searchsorted(tables.score, np.arange(n_scores + 1))
     stop += np.arange(n_scores + 1)
     out = np.empty((n, stop[-1]))
-    out[:, stop[1:] - 1] = tables.expected(*span)
     target = np.arange(len(tables.score)) + tables.score
-    tables.run(columns, span, target, n_threads, out)
+    tables.run(columns, span, target, stop[1:] - 1, n_threads, out)
     matrices = []
     for score in range(n_scores):
         used = np.append(tables.feature[tables.score == score], ensemble.n_features)
@@ -115,15 +114,16 @@ def interactions(
     tables = _tables(ensemble, with_pairs=True)
     span = ensemble._span(columns, start_round, stop_round)
     width = ensemble.n_features + 1
-    out = np.zeros((columns.n_rows, ensemble.n_scores, width, width))
-    out[:, :, -1, -1] = tables.expected(*span)
+    out = np.empty((columns.n_rows, ensemble.n_scores, width, width))
     row, feature = tables.score * width + tables.feature, tables.feature
     first, second = tables.explainer.pairs.T
     pair_target = np.stack(
         [row[first] * width + feature[second], row[second] * width + feature[first]],
         axis=1,
     )
-    tables.run(columns, span, row * width + feature, n_threads, out, pair_target)
+    target, rest = row * width + feature, width**2 * np.arange(ensemble.n_scores)
+    rest += width**2 - 1
+    tables.run(columns, span, target, rest, n_threads, out, pair_target)
     return out
 
 
@@ -155,6 +155,7 @@ class _Tables:
             with_pairs,
             lines,
         )
+        self._features = ensemble._used_features
         self._n_scores = ensemble.n_scores
         self._average = ensemble.average
 
@@ -162,7 +163,7 @@ class _Tables:
         """What sums over trees are divided by."""
         return max(1, (stop - first) // self._n_scores) if self._average else 1
 
-    def expected(self, first: int, stop: int) -> Floats:
+    def _expected(self, first: int, stop: int) -> Floats:
         """The expected value of each score."""
         by_round = self.explainer.expected[first:stop].reshape(-1, self._n_scores)
         return by_round.sum(axis=0) / self._divisor(first, stop)
@@ -172,17 +173,20 @@ class _Tables:
         columns: Columns,
         span: tuple[int, int],
         target: NDArray[np.int64],
+        expected_target: NDArray[np.int64],
         n_threads: int,
         out: Floats,
         pair_target: NDArray[np.int64] = NO_PAIRS,
     ) -> None:
         """Write the values of all rows: see `Explainer.run`."""
         self.explainer.run(
-            columns,
+            columns.only(self._features, n_threads),
             *span,
             self._divisor(*span),
             target,
             pair_target,
+            self._expected(*span),
+            expected_target,
             n_threads,
             out.reshape(len(out), prod(out.shape[1:])),
         )

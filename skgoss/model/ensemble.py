@@ -7,13 +7,14 @@ from dataclasses import KW_ONLY, dataclass, fields, replace
 from itertools import pairwise
 from numbers import Integral
 from types import NoneType
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skgoss._engine.model.few_rows import FewRowsPredictor
 from skgoss._engine.model.predict import Predictor
+from skgoss._engine.objectives.link_kernels import RowLink
 from skgoss.columns.columns import Columns
 from skgoss.model.category_sets import NO_SETS, SET_TYPES, CategorySets
 from skgoss.model.linear import (
@@ -33,6 +34,7 @@ from skgoss.model.trees import (
     check_trees,
     zero_tree,
 )
+from skgoss.objectives.link import IDENTITY, row_link
 from skgoss.utils.locks import cached_property
 from skgoss.utils.plain_values import Types, entries, vector, vectors
 
@@ -339,22 +341,56 @@ class Ensemble:
         ``stop_round - 1``; None: to the last. It does not depend on the number of
         threads.
         """
-        first, stop = self._span(columns, start_round, stop_round)
-        scores = np.zeros((columns.n_rows, self.n_scores))
-        if self.linear is not None:
-            raw = RawColumns(columns)
-            self._add_linear(self.linear, raw, first, stop, n_threads, scores)
-        elif self._are_few(columns):
-            self._few_rows.scores(columns, first, stop, scores)
-        else:
-            self._predictor.scores(columns, first, stop, n_threads, scores)
-        if self.average and stop > first:
-            scores /= (stop - first) // self.n_scores
-        return scores
+        return self.predictions(columns, None, start_round, stop_round, n_threads)
 
-    def staged_scores(self, columns: Columns, n_threads: int = 1) -> Iterator[Floats]:
-        """The raw scores after each round; the rows are ranked once."""
+    def predictions(
+        self,
+        columns: Columns,
+        link: RowLink | None,
+        start_round: int = 0,
+        stop_round: int | None = None,
+        n_threads: int = 1,
+    ) -> Floats:
+        """What a link makes of the `raw_scores` of rows: (n_rows, ``link.width``).
+
+        None: nothing.
+        """
+        first, stop = self._span(columns, start_round, stop_round)
+        link, divisor = link or self._no_link, self._divisor(stop - first)
+        columns = columns.only(self._used_features, n_threads)
+        out = np.empty((columns.n_rows, link.width))
+        if self.linear is not None:
+            scores, raw = np.zeros((len(out), self.n_scores)), RawColumns(columns)
+            self._add_linear(self.linear, raw, first, stop, n_threads, scores)
+            link.apply(scores, divisor, n_threads, out)
+        elif self._are_few(columns):
+            self._few_rows.predict(columns, first, stop, link, divisor, out)
+        else:
+            self._predictor.predict(columns, first, stop, link, divisor, n_threads, out)
+        return out
+
+    @property
+    def _no_link(self) -> RowLink:
+        return cast(RowLink, row_link(IDENTITY, self.n_scores))
+
+    @cached_property
+    def _used_features(self) -> NDArray[np.int32]:
+        """The columns that the trees read."""
+        used = [self.arrays["split_feature"]]
+        used += [] if self.linear is None else [self.linear.feature]
+        return np.unique(np.concatenate(used))
+
+    def _divisor(self, n_trees: int) -> int:
+        """What the scores of so many trees are divided by."""
+        return max(1, n_trees // self.n_scores) if self.average else 1
+
+    def staged_predictions(
+        self, columns: Columns, link: RowLink | None = None, n_threads: int = 1
+    ) -> Iterator[Floats]:
+        """The `predictions` after each round; the rows are ranked once."""
         _, stop = self._span(columns, 0, None)
+        link = link or self._no_link
+        columns = columns.only(self._used_features, n_threads)
         scores = np.zeros((columns.n_rows, self.n_scores))
         if self.linear is None:
             ranked = self._predictor.ranked(columns, columns.n_rows, n_threads)
@@ -366,7 +402,9 @@ class Ensemble:
                 self._predictor.add_ranked(ranked, first, end, n_threads, scores)
             else:
                 self._add_linear(self.linear, raw, first, end, n_threads, scores)
-            yield scores / (end // self.n_scores) if self.average else scores.copy()
+            out = np.empty((len(scores), link.width))
+            link.apply(scores, self._divisor(end), n_threads, out)
+            yield out
 
     def _add_linear(
         self,
@@ -410,6 +448,7 @@ class Ensemble:
         self, columns: Columns, first: int, stop: int, n_threads: int
     ) -> NDArray[np.int32]:
         """The leaves in the trees ``first`` to ``stop - 1``."""
+        columns = columns.only(self._used_features, n_threads)
         leaves = np.empty((columns.n_rows, stop - first), dtype=np.int32)
         if self._are_few(columns):
             self._few_rows.leaves(columns, first, stop, leaves)

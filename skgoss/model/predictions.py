@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import islice
 from os import PathLike
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 
 from skgoss._engine.objectives import link_kernels
 from skgoss.binning.source_binning import select_columns
+from skgoss.columns import dataframes
 from skgoss.columns.columns import Columns
 from skgoss.columns.schema import ColumnSchema
 from skgoss.model import contributions
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.fitted import FittedModel
-from skgoss.objectives.link import Link
+from skgoss.objectives.link import IDENTITY, Link, row_link
 from skgoss.sources import input_rows
 from skgoss.sources.source import Source, read
 from skgoss.utils import disk
@@ -32,7 +33,12 @@ from skgoss.utils.messages import (
 Floats = NDArray[np.float64]
 
 PredictionKind = Literal[
-    "prediction", "raw_score", "leaf", "contributions", "interactions"
+    "prediction",
+    "probabilities",  # the same, and of one score the probabilities of both classes
+    "raw_score",
+    "leaf",
+    "contributions",
+    "interactions",
 ]
 
 
@@ -43,6 +49,7 @@ _KINDS: dict[str, PredictionKind] = {
     "pred_leaf": "leaf",
     "raw_score": "raw_score",
 }
+_NOTHING = (False,) * len(_KINDS)
 
 
 def kind(
@@ -57,6 +64,8 @@ def kind(
             f"raw_score must be a bool, got {type_name(raw_score)}: predict takes no y."
         )
     passed = pred_interactions, pred_contrib, pred_leaf, raw_score
+    if passed == _NOTHING:
+        return "prediction"
     asked = [name for name, value in zip(_KINDS, passed, strict=True) if value]
     if len(asked) > 1:
         warn_unused(f"{' and '.join(asked[1:])}: no effect with {asked[0]}=True.")
@@ -82,34 +91,60 @@ def compute(
     if output == "interactions":
         values = contributions.interactions(trees, columns, *rounds, n_threads)
         return values[:, 0] if trees.n_scores == 1 else values
-    scores = trees.raw_scores(columns, *rounds, n_threads)
-    return linked(scores, model.link if output == "prediction" else None, n_threads)
+    link = IDENTITY if output == "raw_score" else model.link
+    in_kernel = _row_link(model, link, output)
+    values = trees.predictions(columns, in_kernel, *rounds, n_threads)
+    return linked(values, link, n_threads, is_done=in_kernel is not None)
 
 
-def staged(model: FittedModel, columns: Columns, n_threads: int) -> Iterator[Floats]:
+def staged(
+    model: FittedModel, columns: Columns, output: PredictionKind, n_threads: int
+) -> Iterator[Floats]:
     """Compute the predictions after each round that follows all start scores."""
     n_starts = 1 if model.out_of_fold is None else model.out_of_fold.n_starts
-    stages = model.trees.staged_scores(columns, n_threads)
-    for scores in islice(stages, n_starts - 1, None):
-        yield linked(scores, model.link, n_threads)
+    in_kernel = _row_link(model, model.link, output)
+    stages = model.trees.staged_predictions(columns, in_kernel, n_threads)
+    for values in islice(stages, n_starts - 1, None):
+        yield linked(values, model.link, n_threads, is_done=in_kernel is not None)
 
 
-def linked(scores: Floats, link: Link | None, n_threads: int) -> Floats:
+def _row_link(
+    model: FittedModel, link: Link, output: PredictionKind
+) -> link_kernels.RowLink | None:
+    """What the kernel makes of the scores of rows; None: no kernel has the link."""
+    n_scores = model.trees.n_scores
+    has_classes = isinstance(model.classes, np.ndarray)
+    has_link = isinstance(model.objective, str)
+    both = output == "probabilities" and has_classes and has_link and n_scores == 1
+    return row_link(link, n_scores, both=both)
+
+
+def linked(
+    values: Floats, link: Link, n_threads: int, *, is_done: bool = False
+) -> Floats:
     """The scores after a link, one-dimensional if there is one a row.
 
-    Quantiles are two-dimensional even if there is only one.
+    Quantiles are two-dimensional even if there is only one. ``is_done`` says that the
+    values are those after the link.
     """
-    if link is not None:
-        scores = link(scores, n_threads)
-    is_list = link is not None and link.levels
-    return scores[:, 0] if scores.shape[1] == 1 and not is_list else scores
+    if not is_done:
+        values = link(values, n_threads)
+    return values[:, 0] if values.shape[1] == 1 and not link.levels else values
 
 
 def both_classes(positive: Floats, n_threads: int) -> Floats:
     """The probabilities of two classes, (n, 2), from those of the second one."""
     both = np.empty((len(positive), 2))
-    link_kernels.both_classes(np.ascontiguousarray(positive), n_threads, both)
+    of_rows = cast(link_kernels.RowLink, row_link(IDENTITY, 1, both=True))
+    of_rows.apply(np.ascontiguousarray(positive)[:, None], 1.0, n_threads, both)
     return both
+
+
+def largest(values: Floats, n_threads: int) -> NDArray[np.int64]:
+    """The number of the largest value of each row, the first of equal ones."""
+    number = np.empty(len(values), dtype=np.int64)
+    link_kernels.largest(np.ascontiguousarray(values), n_threads, number)
+    return number
 
 
 def _contributions(
@@ -147,7 +182,8 @@ def in_batches(
     ``schema`` are not read. With ``to_parquet``, the predictions are written to this
     file, and the result is None. Sparse SHAP values are CSC if ``X`` is, else CSR.
     """
-    if isinstance(X, np.ndarray) and to_parquet is None:
+    is_array = isinstance(X, np.ndarray) or dataframes.is_in_memory(X)
+    if is_array and to_parquet is None:
         return compute(X)
     if input_rows.is_file(X):
         X = open_file(X)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -87,15 +88,36 @@ class Link:
         """
         if self.kind == "identity" and not self.levels:
             return raw
-        if self.mixes_scores:
-            predictions = transform(self, np.ascontiguousarray(raw.T), n_threads)
-            return np.ascontiguousarray(predictions.T)
-        values = np.ascontiguousarray(raw).reshape(1, -1)
-        return transform(self, values, n_threads).reshape(raw.shape)
+        n_scores = raw.shape[1] if raw.ndim == 2 else 1
+        rows = np.ascontiguousarray(raw).reshape(-1, n_scores)
+        of_rows = row_link(self, n_scores)
+        if of_rows is not None:
+            out = np.empty(rows.shape)
+            of_rows.apply(rows, 1.0, n_threads, out)
+            return out.reshape(raw.shape)
+        predictions = transform(self, np.ascontiguousarray(raw.T), n_threads)
+        return np.ascontiguousarray(predictions.T)
 
 
 # Predictions that are raw scores.
 IDENTITY = Link()
+
+
+@lru_cache(maxsize=64)
+def row_link(
+    link: Link, n_scores: int, *, both: bool = False
+) -> link_kernels.RowLink | None:
+    """The link of rows with so many scores; None if only `transform` has it.
+
+    With ``both``, the one prediction p of a row becomes two: 1 - p and p.
+    """
+    if link.levels or link.distribution is not None:
+        return None
+    links = link.links or ((link, n_scores),)
+    if sum(n for _, n in links) != n_scores:
+        return None
+    parts = [(link_kernels.LINKS[own.kind], own.slope, n) for own, n in links]
+    return link_kernels.RowLink(parts, both)
 
 
 def transform(

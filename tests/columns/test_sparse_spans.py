@@ -49,6 +49,31 @@ def assert_twins(found, X, features):
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])
+@pytest.mark.parametrize("chosen", [[], [3], [3, 7, 50, 51, 89], range(N_COLUMNS)])
+def test_only_some_columns_are_made(chosen, n_threads, span_entries):
+    X, chosen = matrix(), np.array(chosen, dtype=np.int32)
+    data = columns(BaseEstimator(), X, reset=True)
+    made = data.only(chosen, n_threads)
+    assert (made.n_rows, made.n_features) == X.shape
+    assert_twins(made.take(chosen), X, chosen)
+
+
+@pytest.mark.parametrize("kind", ["unsorted", "twice"])
+def test_rows_out_of_order_are_made_all_at_once(kind):
+    X = matrix()
+    if kind == "unsorted":
+        X.indices, X.data = X.indices[::-1].copy(), X.data[::-1].copy()
+        X.indptr = X.indptr[-1] - X.indptr[::-1]
+        expected = X.toarray()
+    else:
+        X.indices[1] = X.indices[0]
+        expected = X.toarray()
+    data = columns(BaseEstimator(), X, reset=True)
+    made = data.only(np.arange(N_COLUMNS), 2)
+    assert_twins(made, sparse.csr_array(expected), range(N_COLUMNS))
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
 @pytest.mark.parametrize("index", [np.int32, np.int64])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int16, bool])
 def test_spans_are_the_columns(dtype, index, n_threads, span_entries):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from trees import TINY, frame, make, parse_lightgbm, random_data, random_tree
 
 from skgoss.model.category_sets import CategorySets
 from skgoss.model.ensemble import Ensemble
+from skgoss.objectives.link import IDENTITY, Link, row_link
 
 ZERO, NAN = 1, 2
 
@@ -188,6 +190,43 @@ def test_rows_do_not_depend_on_batch_or_threads(n_scores):
         )
     for stop in (1, 2, 63, 64, 65, 255, 257):
         np.testing.assert_array_equal(ensemble.raw_scores(frame(X[:stop])), one[:stop])
+
+
+@pytest.mark.parametrize("average", [False, True])
+@pytest.mark.parametrize(
+    ("link", "n_scores", "both"),
+    [
+        (IDENTITY, 2, False),
+        (Link("logistic", 0.8), 1, False),
+        (Link("logistic", 0.8), 1, True),
+        (Link("softmax"), 4, False),
+        (Link("joint", links=((Link("exp"), 1), (Link("softmax"), 3))), 4, False),
+    ],
+)
+def test_predictions_are_the_linked_scores(link, n_scores, both, average):
+    _, ensemble = make(25, [31, 300, 8, 2] * 6, n_scores=n_scores)
+    ensemble = replace(ensemble, average=average)
+    X = random_data(np.random.default_rng(26), 3000, 5)
+    of_rows = row_link(link, n_scores, both=both)
+    whole = link(ensemble.raw_scores(frame(X)))
+    whole = np.hstack([1.0 - whole, whole]) if both else whole
+    for n_rows, n_threads in (
+        (1, 1),
+        (30, 1),
+        (300, 1),
+        (3000, 1),
+        (3000, 2),
+        (3000, 7),
+    ):
+        found = ensemble.predictions(frame(X[:n_rows]), of_rows, n_threads=n_threads)
+        np.testing.assert_array_equal(found, whole[:n_rows])
+    *_, last = ensemble.staged_predictions(frame(X), of_rows)
+    np.testing.assert_array_equal(last, whole)
+    none = link(np.zeros((50, n_scores)))
+    none = np.hstack([1.0 - none, none]) if both else none
+    for n_rows in (5, 50):
+        found = ensemble.predictions(frame(X[:n_rows]), of_rows, 2, 2)
+        np.testing.assert_array_equal(found, none[:n_rows])
 
 
 def test_only_used_columns_are_read():

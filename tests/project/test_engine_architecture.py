@@ -44,10 +44,10 @@ LAYERS = tuple(
         "layout.h",
         # Predictions.
         "model.few_rows model.contribution_kernels model.conformal_kernels",
-        "objectives.link_kernels objectives.function_kernels",
+        "objectives.function_kernels",
         "model_files.decimals model_files.lines",
         "model.predict model.linear_kernels",
-        "model.leaves",
+        "model.leaves objectives.link_kernels",
         "predict.h contribution_kernels.h linear_kernels.h link_kernels.h decimals.h",
         "function_kernels.h",
         "leaves.h gamma_functions.h",

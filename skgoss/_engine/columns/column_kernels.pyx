@@ -36,6 +36,20 @@ cdef InputColumns read_columns(object columns):
     return inputs
 
 
+def locate_all(
+    matrix, int number, uint64_t[::1] address_out, int64_t[::1] stride_out, uint8_t[::1] kind_out
+) -> None:
+    """Write where the columns of a matrix lie, which are of one kind."""
+    cdef Py_buffer buffer
+    cdef Py_ssize_t j
+    PyObject_GetBuffer(matrix, &buffer, PyBUF_STRIDES)
+    for j in range(address_out.shape[0]):
+        address_out[j] = <uint64_t> buffer.buf + j * buffer.strides[1]
+        stride_out[j] = buffer.strides[0]
+        kind_out[j] = number
+    PyBuffer_Release(&buffer)
+
+
 def to_float64(columns, double[:, ::1] values_out) -> None:
     """Write every column, as float64, into one row of ``values_out`` each."""
     cdef InputColumns inputs = read_columns(columns)

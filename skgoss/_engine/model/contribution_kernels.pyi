@@ -16,6 +16,7 @@ class Explainer:
     ) -> None: ...
     def run(
         self, columns: object, first_tree: int, stop_tree: int, divisor: float,
-        target: NDArray[np.int64], pair_target: NDArray[np.int64], n_threads: int,
-        values_out: NDArray[np.float64],
+        target: NDArray[np.int64], pair_target: NDArray[np.int64],
+        constant: NDArray[np.float64], constant_target: NDArray[np.int64],
+        n_threads: int, values_out: NDArray[np.float64],
     ) -> None: ...

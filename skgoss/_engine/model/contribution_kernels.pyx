@@ -473,6 +473,9 @@ cdef struct Call:
     double divisor
     const int64_t* target           # by slot: where a row's value goes
     const int64_t* pair_target      # by pair: the two slots
+    const double* constant          # the expected value of each score,
+    const int64_t* constant_target  # and where it goes
+    int64_t n_constants
     int64_t width                   # of a row of the output
     double* out
 
@@ -572,13 +575,16 @@ cdef void settle_pairs(const Call* call, double* sum) noexcept nogil:
 cdef void write_values(
     const Call* call, const double* sum, int64_t start, int64_t n
 ) noexcept nogil:
-    """Write the values of a block's rows."""
+    """Write the values of a block's rows; zeros are where nothing goes."""
     cdef const double* pair = sum + call.n_slots * SHAP_ROWS
     cdef double* out
     cdef double value
     cdef int64_t r, i
     for r in range(n):
         out = call.out + (start + r) * call.width
+        memset(out, 0, call.width * sizeof(double))
+        for i in range(call.n_constants):
+            out[call.constant_target[i]] = call.constant[i]
         for i in range(call.n_slots):
             out[call.target[i]] = sum[i * SHAP_ROWS + r] / call.divisor
         for i in range(call.n_pairs):
@@ -594,7 +600,10 @@ cdef void explain_tile(const Call* call, int64_t start, char* memory, Watch* wat
     cdef int64_t n_blocks = (n_rows + SHAP_ROWS - 1) // SHAP_ROWS
     cdef int64_t tree, block, i
     cdef double* sum
-    carve(call, memory, &scratch)
+    cdef size_t share = carve(call, memory, &scratch)
+    # Rows that a last block does not have are computed, too.
+    if n_rows % SHAP_ROWS != 0:
+        memset(memory, 0, share)
     memset(scratch.sum, 0, n_blocks * size * sizeof(double))
     fill_values(
         call.tables, &call.inputs, start, n_rows, 1, call.n_blocks * SHAP_ROWS,
@@ -637,8 +646,6 @@ cdef bint explain_rows(const Call* call, int n_threads, Watch* watch) noexcept n
     cdef char* aligned = memory + CACHE_LINE - <size_t> memory % CACHE_LINE
     if memory == NULL:
         return False
-    # Rows that a last block does not have are computed, too.
-    memset(aligned, 0, share * n_threads)
     cdef TileLoop loop = TileLoop(call, aligned, share, watch)
     parallel_for(explain_some, &loop, call.n_rows, call.n_blocks * SHAP_ROWS, n_threads)
     free(memory)
@@ -854,7 +861,8 @@ cdef class Explainer:
 
     def run(
         self, columns, int64_t first_tree, int64_t stop_tree, double divisor,
-        const int64_t[::1] target, const int64_t[:, ::1] pair_target, int n_threads,
+        const int64_t[::1] target, const int64_t[:, ::1] pair_target,
+        const double[::1] constant, const int64_t[::1] constant_target, int n_threads,
         double[:, ::1] values_out,
     ):
         """Explain the sum over trees ``first_tree`` to ``stop_tree``.
@@ -864,20 +872,24 @@ cdef class Explainer:
         - ``target``, (n_slots,): where in a row of the output the value of each slot goes.
         - ``pair_target``, (n_pairs, 2): the two slots of each pair; the slots then have what
           remains of their values.
-        - ``values_out``, (n_rows, width): only the targets are written.
+        - ``constant``, ``constant_target``: the expected values, and where in a row they go.
+        - ``values_out``, (n_rows, width): zeros are written where nothing goes.
         """
         cdef Call call = self.call
         cdef const int32_t[:, ::1] pairs = self.pairs
         cdef int64_t size, blocks, blocks_of_thread
         cdef bint done
-        if values_out.size == 0 or call.n_slots == 0:
+        if values_out.size == 0:
             return
         call.inputs = read_columns(columns)
         call.first_tree = first_tree
         call.stop_tree = stop_tree
         call.n_rows = values_out.shape[0]
         call.divisor = divisor
-        call.target = &target[0]
+        call.constant, call.constant_target = &constant[0], &constant_target[0]
+        call.n_constants = constant.shape[0]
+        if call.n_slots > 0:
+            call.target = &target[0]
         if call.n_pairs > 0:
             call.pair_slots = &pairs[0, 0]
             call.pair_target = &pair_target[0, 0]

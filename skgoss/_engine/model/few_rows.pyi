@@ -1,6 +1,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from skgoss._engine.objectives.link_kernels import RowLink
+
 class FewRowsPredictor:
     def __init__(
         self, left: NDArray[np.int32], right: NDArray[np.int32],
@@ -9,9 +11,9 @@ class FewRowsPredictor:
         leaf_value: NDArray[np.float64], set_start: NDArray[np.int64],
         set_words: NDArray[np.uint32], n_scores: int,
     ) -> None: ...
-    def scores(
-        self, columns: object, first_tree: int, stop_tree: int,
-        scores_out: NDArray[np.float64],
+    def predict(
+        self, columns: object, first_tree: int, stop_tree: int, link: RowLink,
+        divisor: float, out: NDArray[np.float64],
     ) -> None: ...
     def leaves(
         self, columns: object, first_tree: int, stop_tree: int,

@@ -9,10 +9,12 @@ latencies of their nodes overlap.
 from libc.math cimport INFINITY, NAN, fabs, isnan
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memset
 
 from skgoss._engine.columns.column_kernels cimport InputColumns, load_block, read_columns
 from skgoss._engine.model.predict cimport (
     MISSING_NONE, MISSING_ZERO, ZERO, Sink, TestNode, category_of, flatten_tree)
+from skgoss._engine.objectives.link_kernels cimport Finish, RowLink, finish_rows, scores_of
 
 cdef enum:
     WALK_WIDTH = 16
@@ -263,14 +265,26 @@ cdef class FewRowsPredictor:
                 <int32_t> (self.leaf_start[t + 1] - self.leaf_start[t]), self.roots[t], index,
                 self.nodes)
 
-    def scores(
-        self, columns, int64_t first_tree, int64_t stop_tree, double[:, ::1] scores_out,
+    def predict(
+        self, columns, int64_t first_tree, int64_t stop_tree, RowLink link, double divisor,
+        double[:, ::1] out,
     ):
-        """Add the leaf values of trees ``first_tree`` to ``stop_tree`` to the scores."""
-        if scores_out.size > 0 and first_tree < stop_tree:
-            self.send(
-                columns, scores_out.shape[0],
-                Sink(&scores_out[0, 0], NULL, first_tree, stop_tree))
+        """Write the predictions of trees ``first_tree`` to ``stop_tree``: see `Predictor`."""
+        cdef Py_ssize_t n = out.shape[0]
+        cdef Finish finish = link.finish
+        cdef double* scores
+        cdef double* work
+        if n == 0:
+            return
+        scores = scores_of(&finish, n, &out[0, 0])
+        memset(scores, 0, n * finish.n_scores * sizeof(double))
+        self.send(columns, n, Sink(scores, NULL, first_tree, stop_tree))
+        finish.divisor = divisor
+        work = <double*> malloc((finish.n_work + 1) * sizeof(double))
+        if work == NULL:
+            raise MemoryError
+        finish_rows(&finish, n, &out[0, 0], work)
+        free(work)
 
     def leaves(
         self, columns, int64_t first_tree, int64_t stop_tree, int32_t[:, ::1] leaves_out,

@@ -2,6 +2,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from skgoss._engine.columns.column_kernels cimport InputColumns
 from skgoss._engine.model.leaves cimport Routes
+from skgoss._engine.objectives.link_kernels cimport Finish
 
 
 cdef extern from "predict.h" nogil:
@@ -82,7 +83,7 @@ cdef struct Tables:
 
 # Where the results go: one of the two is NULL.
 cdef struct Sink:
-    double* scores
+    double* scores            # n_scores of each row, to add to
     int32_t* leaves
     int64_t first_tree
     int64_t stop_tree
@@ -109,5 +110,6 @@ cdef class Predictor:
     cdef uint64_t[::1] outside
 
     cdef int run(
-        self, const InputColumns* inputs, uint8_t* kept, Py_ssize_t n, int n_threads, Sink sink
+        self, const InputColumns* inputs, uint8_t* kept, Py_ssize_t n, int n_threads, Sink sink,
+        const Finish* finish,
     ) except -1

@@ -1,6 +1,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from skgoss._engine.objectives.link_kernels import RowLink
+
 class Predictor:
     def __init__(
         self, left: NDArray[np.int32], right: NDArray[np.int32],
@@ -15,9 +17,9 @@ class Predictor:
         slot_bit: NDArray[np.uint8], outside_start: NDArray[np.int64], n_bytes: int,
         n_scores: int,
     ) -> None: ...
-    def scores(
-        self, columns: object, first_tree: int, stop_tree: int, n_threads: int,
-        scores_out: NDArray[np.float64],
+    def predict(
+        self, columns: object, first_tree: int, stop_tree: int, link: RowLink,
+        divisor: float, n_threads: int, out: NDArray[np.float64],
     ) -> None: ...
     def ranked(
         self, columns: object, n_rows: int, n_threads: int,

@@ -15,6 +15,7 @@ from skgoss._engine.bits cimport lowest_bit
 from skgoss._engine.columns.column_kernels cimport InputColumns, load_block, read_columns
 from skgoss._engine.model.leaves cimport (
     LEAF_TILE, Routes, Test, add_route, add_values, free_routes, write_leaves)
+from skgoss._engine.objectives.link_kernels cimport Finish, RowLink, finish_rows, scores_of
 from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
 from skgoss._engine.threads cimport parallel_for
 
@@ -37,7 +38,7 @@ cdef enum:
     # Columns of bytes that the words of a table of sets fill.
     BYTES_PER_WORD = 8
     # Bytes of the tiles that go through a tree one after the other.
-    BLOCK_BYTES = 1 << 18
+    BLOCK_BYTES = 1 << 16
 
 # Row-trees below which a second thread costs more than it brings.
 cdef int64_t MIN_WORK_FOR_TEAM = 50_000
@@ -183,6 +184,7 @@ cdef void rank_tile(
 cdef struct RowBlock:
     uint8_t* bytes            # tile by tile, LEAF_TILE bytes a column
     const uint8_t** columns   # memory for their addresses
+    double* scores            # of the first row
     Py_ssize_t start          # the first row
     Py_ssize_t stop
 
@@ -205,10 +207,10 @@ cdef void score_block(
         for t in range(n_tiles):
             row = block.start + t * LEAF_TILE
             n = <int> min(<Py_ssize_t> LEAF_TILE, block.stop - row)
-            if sink.scores != NULL:
+            if block.scores != NULL:
                 add_values(
                     routes, tree, block.columns + t * model.n_bytes, n, model.n_scores,
-                    sink.scores + row * model.n_scores + tree % model.n_scores)
+                    block.scores + t * LEAF_TILE * model.n_scores + tree % model.n_scores)
             else:
                 write_leaves(
                     routes, tree, block.columns + t * model.n_bytes, n, width,
@@ -229,11 +231,24 @@ cdef void run_block(
     score_block(model, routes, block, sink)
 
 
-cdef Py_ssize_t rows_of_a_block(const Tables* model, Py_ssize_t n, int n_threads) noexcept nogil:
-    """Whole tiles, a few blocks a thread."""
-    cdef Py_ssize_t n_tiles = n // (4 * n_threads * LEAF_TILE)
-    cdef Py_ssize_t room = BLOCK_BYTES // (LEAF_TILE * max(model.n_bytes, 1))
-    return LEAF_TILE * max(1, min(n_tiles, room))
+cdef Py_ssize_t cut_blocks(
+    Py_ssize_t n, Py_ssize_t most_tiles, int n_threads, Py_ssize_t* start_out,
+) noexcept nogil:
+    """Cut n rows into blocks of whole tiles, and write where each begins, and the end.
+
+    Blocks get shorter, so that threads end at about the same time. Returns how many there are;
+    `start_out` may be NULL.
+    """
+    cdef Py_ssize_t shares = 2 * n_threads if n_threads > 1 else 1
+    cdef Py_ssize_t start = 0, n_blocks = 0
+    while start < n:
+        if start_out != NULL:
+            start_out[n_blocks] = start
+        start += LEAF_TILE * max(1, min(most_tiles, (n - start) // (shares * LEAF_TILE)))
+        n_blocks += 1
+    if start_out != NULL:
+        start_out[n_blocks] = n
+    return n_blocks
 
 
 cdef struct BlockLoop:
@@ -241,48 +256,69 @@ cdef struct BlockLoop:
     const Routes* routes
     const InputColumns* inputs
     uint8_t* kept
+    const Py_ssize_t* start   # of each block
     char* memory              # of each thread, `share` bytes
     size_t share
     size_t bytes              # of a block
     const Sink* sink
+    const Finish* finish
     Watch* watch
 
 
-cdef void score_some(void* context, Py_ssize_t start, Py_ssize_t stop, int thread) noexcept nogil:
+cdef void score_some(void* context, Py_ssize_t number, Py_ssize_t end, int thread) noexcept nogil:
     cdef BlockLoop* loop = <BlockLoop*>context
     cdef char* memory = loop.memory + loop.share * thread
-    cdef RowBlock block
+    cdef Py_ssize_t start = loop.start[number]
+    cdef Py_ssize_t n = loop.start[number + 1] - start
+    cdef double* out = NULL
+    cdef RowBlock block = RowBlock(
+        <uint8_t*> memory, <const uint8_t**> (memory + loop.bytes), NULL, start, start + n)
     if is_stopped(loop.watch):
         return
-    block.bytes = <uint8_t*> memory
     if loop.kept != NULL:
         block.bytes = loop.kept + start * loop.model.n_bytes
-    block.columns = <const uint8_t**> (memory + loop.bytes)
-    block.start = start
-    block.stop = stop
+    if loop.finish != NULL:
+        out = loop.sink.scores + start * loop.finish.width
+        block.scores = scores_of(loop.finish, n, out)
+        memset(block.scores, 0, n * loop.model.n_scores * sizeof(double))
+    elif loop.sink.scores != NULL:
+        block.scores = loop.sink.scores + start * loop.model.n_scores
     run_block(loop.model, loop.routes, loop.inputs, &block, loop.sink)
+    if loop.finish != NULL:
+        finish_rows(loop.finish, n, out, <double*> memory)
 
 
 cdef bint score_many_rows(
     const Tables* model, const Routes* routes, const InputColumns* inputs, uint8_t* kept,
-    Py_ssize_t n, int n_threads, const Sink* sink, Watch* watch,
+    Py_ssize_t n, int n_threads, const Sink* sink, const Finish* finish, Watch* watch,
 ) noexcept nogil:
     """Score all rows, block by block; false when memory ran out.
 
     `kept` has the bytes of all rows, which are made if `inputs` is not NULL. It may be NULL:
-    then the bytes of a block are forgotten.
+    then the bytes of a block are forgotten. With `finish`, the scores of the sink have room for
+    predictions, and become these.
     """
-    cdef Py_ssize_t size = rows_of_a_block(model, n, n_threads)
-    cdef size_t bytes = size * model.n_bytes
-    cdef size_t share = bytes + (bytes // LEAF_TILE // 8 + 1) * 8 * sizeof(void*)
-    cdef char* memory = <char*> malloc(share * n_threads)
+    cdef Py_ssize_t most_tiles = BLOCK_BYTES // (LEAF_TILE * max(model.n_bytes, 1))
+    cdef Py_ssize_t n_blocks = cut_blocks(n, most_tiles, n_threads, NULL)
+    cdef Py_ssize_t* start = <Py_ssize_t*> malloc((n_blocks + 1) * sizeof(Py_ssize_t))
     cdef BlockLoop loop = BlockLoop(
-        model, routes, inputs, kept, memory, share, bytes, sink, watch)
-    if memory == NULL:
+        model, routes, inputs, kept, start, NULL, 0, 0, sink, finish, watch)
+    cdef size_t n_columns
+    if start == NULL:
         return False
-    parallel_for(score_some, &loop, n, size, n_threads)
-    free(memory)
-    return True
+    cut_blocks(n, most_tiles, n_threads, start)
+    # The first block is the largest.
+    n_columns = (start[1] + LEAF_TILE - 1) // LEAF_TILE * model.n_bytes
+    loop.bytes = LEAF_TILE * n_columns
+    if finish != NULL:
+        loop.bytes = max(loop.bytes, finish.n_work * sizeof(double))
+    loop.share = loop.bytes + (n_columns // 8 + 1) * 8 * sizeof(void*)
+    loop.memory = <char*> malloc(loop.share * n_threads)
+    if loop.memory != NULL:
+        parallel_for(score_some, &loop, n_blocks, 1, n_threads)
+    free(loop.memory)
+    free(start)
+    return loop.memory != NULL
 
 
 # ------------------------------------------------------------------------------ tables
@@ -399,17 +435,23 @@ cdef class Predictor:
         free(self.set_bytes)
         free_routes(&self.routes)
 
-    def scores(
-        self, columns, int64_t first_tree, int64_t stop_tree, int n_threads,
-        double[:, ::1] scores_out,
+    def predict(
+        self, columns, int64_t first_tree, int64_t stop_tree, RowLink link, double divisor,
+        int n_threads, double[:, ::1] out,
     ):
-        """Add the leaf values of trees ``first_tree`` to ``stop_tree`` to the scores."""
-        if scores_out.size == 0 or first_tree >= stop_tree:
+        """Write the predictions of trees ``first_tree`` to ``stop_tree``.
+
+        - ``link``, ``divisor``: what scores, sums of leaf values, are divided by, and then become.
+        - ``out``, (n_rows, ``link.width``).
+        """
+        if out.shape[0] == 0:
             return
         cdef InputColumns inputs = read_columns(columns)
+        cdef Finish finish = link.finish
+        finish.divisor = divisor
         self.run(
-            &inputs, NULL, scores_out.shape[0], n_threads,
-            Sink(&scores_out[0, 0], NULL, first_tree, stop_tree))
+            &inputs, NULL, out.shape[0], n_threads,
+            Sink(&out[0, 0], NULL, first_tree, stop_tree), &finish)
 
     def ranked(self, columns, Py_ssize_t n_rows, int n_threads):
         """The bytes of all rows, for `add_ranked`."""
@@ -417,7 +459,7 @@ cdef class Predictor:
         cdef Py_ssize_t n_tiles = (n_rows + LEAF_TILE - 1) // LEAF_TILE
         cdef uint8_t[::1] bytes = np.empty(
             n_tiles * LEAF_TILE * self.tables.n_bytes + 1, dtype=np.uint8)
-        self.run(&inputs, &bytes[0], n_rows, n_threads, Sink(NULL, NULL, 0, 0))
+        self.run(&inputs, &bytes[0], n_rows, n_threads, Sink(NULL, NULL, 0, 0), NULL)
         return np.asarray(bytes)
 
     def add_ranked(
@@ -428,7 +470,7 @@ cdef class Predictor:
         if scores_inout.size > 0:
             self.run(
                 NULL, &bytes[0], scores_inout.shape[0], n_threads,
-                Sink(&scores_inout[0, 0], NULL, first_tree, stop_tree))
+                Sink(&scores_inout[0, 0], NULL, first_tree, stop_tree), NULL)
 
     def leaves(
         self, columns, int64_t first_tree, int64_t stop_tree, int n_threads,
@@ -440,12 +482,13 @@ cdef class Predictor:
         cdef InputColumns inputs = read_columns(columns)
         self.run(
             &inputs, NULL, leaves_out.shape[0], n_threads,
-            Sink(NULL, &leaves_out[0, 0], first_tree, stop_tree))
+            Sink(NULL, &leaves_out[0, 0], first_tree, stop_tree), NULL)
 
     cdef int run(
-        self, const InputColumns* inputs, uint8_t* kept, Py_ssize_t n, int n_threads, Sink sink
+        self, const InputColumns* inputs, uint8_t* kept, Py_ssize_t n, int n_threads, Sink sink,
+        const Finish* finish,
     ) except -1:
-        """Send n rows through the trees, and their leaves to the sink."""
+        """Send n rows through the trees, and their leaves to the sink: see `score_many_rows`."""
         cdef bint done
         cdef Watch watch = start_watch()
         if n * max(sink.stop_tree - sink.first_tree, 1) < MIN_WORK_FOR_TEAM:
@@ -453,7 +496,7 @@ cdef class Predictor:
         n_threads = <int> max(1, min(<Py_ssize_t> n_threads, (n + LEAF_TILE - 1) // LEAF_TILE))
         with nogil:
             done = score_many_rows(
-                &self.tables, &self.routes, inputs, kept, n, n_threads, &sink, &watch)
+                &self.tables, &self.routes, inputs, kept, n, n_threads, &sink, finish, &watch)
         end_watch(&watch)
         if not done:
             raise MemoryError

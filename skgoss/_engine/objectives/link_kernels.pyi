@@ -6,6 +6,14 @@ def apply(
     kind: int, scores: NDArray[np.float64], slope: float, n_threads: int,
     predictions_out: NDArray[np.float64],
 ) -> None: ...
-def both_classes(
-    positive: NDArray[np.float64], n_threads: int, both_out: NDArray[np.float64],
+def largest(
+    values: NDArray[np.float64], n_threads: int, number_out: NDArray[np.int64],
 ) -> None: ...
+
+class RowLink:
+    width: int
+    def __init__(self, parts: list[tuple[int, float, int]], both: bool) -> None: ...
+    def apply(
+        self, scores: NDArray[np.float64], divisor: float, n_threads: int,
+        out: NDArray[np.float64],
+    ) -> None: ...

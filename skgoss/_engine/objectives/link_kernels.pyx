@@ -2,12 +2,12 @@
 """Links: from raw scores to predictions."""
 
 from libc.stdint cimport int64_t
+from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from skgoss._engine.threads cimport run_shares
 
 cdef extern from "link_kernels.h" nogil:
-    ctypedef void (*link_rows)(double*, double, int64_t) noexcept nogil
     const link_rows* LINK_KERNELS
     const char* const* LINK_NAMES
     void softmax_link(
@@ -17,6 +17,8 @@ cdef extern from "link_kernels.h" nogil:
 cdef enum:
     # Doubles a block of softmax works on (they must stay in the level 2 cache).
     WORK = 32768
+    # Rows whose scores are written class by class at a time: they stay in the level 1 cache.
+    TURNED_ROWS = 256
 
 
 cdef dict numbers_of(const char* const* names):
@@ -33,6 +35,7 @@ cdef dict numbers_of(const char* const* names):
 LINKS = numbers_of(LINK_NAMES)
 cdef int SOFTMAX = len(LINKS)
 LINKS["softmax"] = SOFTMAX
+cdef int IDENTITY = LINKS["identity"]
 
 
 cdef int64_t softmax_block(int64_t n_classes) noexcept nogil:
@@ -91,24 +94,177 @@ def apply(
     run_shares(link_block, &link, n, size, n_threads, n * n_classes)
 
 
-cdef struct Pairs:
-    const double* positive
-    double* both
+# ------------------------------------------------------------------ links of whole rows
 
 
-cdef void pair_block(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
-    cdef Pairs* pairs = <Pairs*>context
+cdef int64_t mixed_rows(int64_t n_scores) noexcept nogil:
+    """So many rows are turned at a time."""
+    return min(<int64_t> TURNED_ROWS, softmax_block(n_scores))
+
+
+cdef void mix_scores(
+    const Finish* finish, int64_t n, double* scores_inout, double* work,
+) noexcept nogil:
+    """Apply links that differ between scores, or need all scores of a row."""
+    cdef int64_t n_scores = finish.n_scores
+    cdef double* at = work
+    cdef const LinkPart* part
+    cdef int64_t i, j, p
+    for j in range(n_scores):
+        for i in range(n):
+            work[j * n + i] = scores_inout[i * n_scores + j]
+    for p in range(finish.n_parts):
+        part = finish.parts + p
+        if part.rows == NULL:
+            softmax_link(at, part.n_scores, n, n, work + n_scores * n)
+        else:
+            part.rows(at, part.slope, part.n_scores * n)
+        at += part.n_scores * n
+    for j in range(n_scores):
+        for i in range(n):
+            scores_inout[i * n_scores + j] = work[j * n + i]
+
+
+cdef void write_both(int64_t n, double* both_inout) noexcept nogil:
+    """Write 1 - p and p for each of the numbers in the second half."""
+    cdef double[TURNED_ROWS] positive
+    cdef int64_t first, n_now, i
+    for first from 0 <= first < n by TURNED_ROWS:
+        n_now = min(<int64_t> TURNED_ROWS, n - first)
+        memcpy(positive, both_inout + n + first, n_now * sizeof(double))
+        for i in range(n_now):
+            both_inout[2 * (first + i)] = 1.0 - positive[i]
+            both_inout[2 * (first + i) + 1] = positive[i]
+
+
+cdef void finish_rows(
+    const Finish* finish, int64_t n, double* out, double* work
+) noexcept nogil:
+    cdef int64_t n_scores = finish.n_scores
+    cdef double* scores = scores_of(finish, n, out)
+    cdef int64_t size, i
+    if finish.divisor != 1.0:
+        for i in range(n * n_scores):
+            scores[i] /= finish.divisor
+    if finish.n_work > 0:
+        size = mixed_rows(n_scores)
+        for i from 0 <= i < n by size:
+            mix_scores(finish, min(size, n - i), scores + i * n_scores, work)
+    elif finish.n_parts > 0:
+        finish.parts.rows(scores, finish.parts.slope, n * n_scores)
+    if finish.width > n_scores:
+        write_both(n, out)
+
+
+cdef struct Ranking:
+    const double* values
+    int64_t* first
+    int64_t n_classes
+
+
+cdef void find_first(void* context, Py_ssize_t begin, Py_ssize_t end, int thread) noexcept nogil:
+    cdef Ranking* of = <Ranking*>context
+    cdef const double* row = of.values + begin * of.n_classes
     cdef Py_ssize_t i
-    for i in range(first, end):
-        pairs.both[2 * i] = 1.0 - pairs.positive[i]
-        pairs.both[2 * i + 1] = pairs.positive[i]
+    cdef int64_t best, k
+    for i in range(begin, end):
+        best = 0
+        for k in range(1, of.n_classes):
+            # Of values that are no numbers, the first one counts as the largest.
+            if row[k] > row[best] or (row[k] != row[k] and row[best] == row[best]):
+                best = k
+        of.first[i] = best
+        row += of.n_classes
 
 
-def both_classes(const double[::1] positive, int n_threads, double[:, ::1] both_out):
-    """The probabilities of two classes, (n, 2), from those of the second one, (n,)."""
-    cdef Py_ssize_t n = positive.shape[0]
-    cdef Pairs pairs
-    if n == 0:
+def largest(const double[:, ::1] values, int n_threads, int64_t[::1] number_out):
+    """Write the number of the first of the largest values of each row, as ``argmax`` does."""
+    cdef int64_t n = values.shape[0], n_values = values.shape[0] * values.shape[1]
+    cdef Ranking of
+    if n_values == 0:
         return
-    pairs = Pairs(&positive[0], &both_out[0, 0])
-    run_shares(pair_block, &pairs, n, BLOCK, n_threads if n >= MIN_ROWS_FOR_TEAM else 1, n)
+    of = Ranking(&values[0, 0], &number_out[0], values.shape[1])
+    if n_values < MIN_ROWS_FOR_TEAM:
+        n_threads = 1
+    run_shares(find_first, &of, n, BLOCK, n_threads, n_values)
+
+
+cdef struct FinishLoop:
+    Finish finish
+    const double* scores
+    double* out
+    double* work
+
+
+cdef void finish_block(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    cdef FinishLoop* loop = <FinishLoop*>context
+    cdef int64_t n = end - first
+    cdef double* out = loop.out + first * loop.finish.width
+    cdef double* scores = scores_of(&loop.finish, n, out)
+    cdef const double* source = loop.scores + first * loop.finish.n_scores
+    if scores != source:
+        memcpy(scores, source, n * loop.finish.n_scores * sizeof(double))
+    finish_rows(&loop.finish, n, out, loop.work + thread * loop.finish.n_work)
+
+
+cdef class RowLink:
+    """From the scores of rows to predictions, row by row.
+
+    - ``parts``: for each of several links, in the order of their scores: its kind, a value of
+      ``LINKS``, its slope, and the number of its scores.
+    - ``both``: the one prediction p of a row becomes two: 1 - p and p.
+    """
+
+    def __cinit__(self, list parts, bint both):
+        cdef LinkPart* last = NULL
+        cdef LinkPart part
+        cdef int kind
+        self.parts = <LinkPart*> malloc((len(parts) + 1) * sizeof(LinkPart))
+        if self.parts == NULL:
+            raise MemoryError
+        self.finish = Finish(self.parts, 0, 0, 0, 1.0, 0)
+        for kind, slope, n_scores in parts:
+            part = LinkPart(NULL, slope, n_scores)
+            if kind != SOFTMAX:
+                part.rows = LINK_KERNELS[kind]
+            self.finish.n_scores += part.n_scores
+            if last != NULL and part.rows != NULL and (
+                part.rows == last.rows and part.slope == last.slope
+            ):
+                last.n_scores += part.n_scores
+                continue
+            last = self.parts + self.finish.n_parts
+            last[0] = part
+            self.finish.n_parts += 1
+        if self.finish.n_parts > 1 or last.rows == NULL:
+            self.finish.n_work = (self.finish.n_scores + 2) * mixed_rows(self.finish.n_scores)
+        elif last.rows == LINK_KERNELS[IDENTITY]:
+            self.finish.n_parts = 0
+        self.finish.width = 2 if both else self.finish.n_scores
+        self.width = self.finish.width
+
+    def __dealloc__(self):
+        free(self.parts)
+
+    def apply(
+        self, const double[:, ::1] scores, double divisor, int n_threads, double[:, ::1] out,
+    ):
+        """Write the predictions of all rows.
+
+        - ``scores``, (n, K).
+        - ``divisor``: of the scores.
+        - ``out``, (n, ``width``): may be ``scores``.
+        """
+        cdef int64_t n = scores.shape[0], n_values = scores.shape[0] * scores.shape[1]
+        cdef FinishLoop loop = FinishLoop(self.finish, NULL, NULL, NULL)
+        if n_values == 0:
+            return
+        if n_values < MIN_ROWS_FOR_TEAM:
+            n_threads = 1
+        loop.finish.divisor = divisor
+        loop.scores, loop.out = &scores[0, 0], &out[0, 0]
+        loop.work = <double*> malloc((n_threads * loop.finish.n_work + 1) * sizeof(double))
+        if loop.work == NULL:
+            raise MemoryError
+        run_shares(finish_block, &loop, n, BLOCK, n_threads, n_values)
+        free(loop.work)

@@ -16,6 +16,7 @@ from skgoss._engine.model.few_rows import FewRowsPredictor
 from skgoss._engine.model.predict import Predictor
 from skgoss._engine.objectives.link_kernels import RowLink
 from skgoss.columns.columns import Columns
+from skgoss.columns.sparse import CompressedRows
 from skgoss.model.category_sets import NO_SETS, SET_TYPES, CategorySets
 from skgoss.model.linear import (
     BOUND_TYPES,
@@ -356,8 +357,9 @@ class Ensemble:
         None: nothing.
         """
         first, stop = self._span(columns, start_round, stop_round)
-        link, divisor = link or self._no_link, self._divisor(stop - first)
-        columns = columns.only(self._used_features, n_threads)
+        link = link or self._no_link
+        divisor = self._divisor(stop - first) if self.average else 1
+        columns = self._readable(columns, n_threads)
         out = np.empty((columns.n_rows, link.width))
         if self.linear is not None:
             scores, raw = np.zeros((len(out), self.n_scores)), RawColumns(columns)
@@ -380,6 +382,12 @@ class Ensemble:
         used += [] if self.linear is None else [self.linear.feature]
         return np.unique(np.concatenate(used))
 
+    def _readable(self, columns: Columns, n_threads: int) -> Columns:
+        """The columns, those of CSR matrices only as far as the trees read them."""
+        if isinstance(columns, CompressedRows):
+            return columns.only(self._used_features, n_threads)
+        return columns
+
     def _divisor(self, n_trees: int) -> int:
         """What the scores of so many trees are divided by."""
         return max(1, n_trees // self.n_scores) if self.average else 1
@@ -390,7 +398,7 @@ class Ensemble:
         """The `predictions` after each round; the rows are ranked once."""
         _, stop = self._span(columns, 0, None)
         link = link or self._no_link
-        columns = columns.only(self._used_features, n_threads)
+        columns = self._readable(columns, n_threads)
         scores = np.zeros((columns.n_rows, self.n_scores))
         if self.linear is None:
             ranked = self._predictor.ranked(columns, columns.n_rows, n_threads)
@@ -448,7 +456,7 @@ class Ensemble:
         self, columns: Columns, first: int, stop: int, n_threads: int
     ) -> NDArray[np.int32]:
         """The leaves in the trees ``first`` to ``stop - 1``."""
-        columns = columns.only(self._used_features, n_threads)
+        columns = self._readable(columns, n_threads)
         leaves = np.empty((columns.n_rows, stop - first), dtype=np.int32)
         if self._are_few(columns):
             self._few_rows.leaves(columns, first, stop, leaves)

@@ -53,7 +53,8 @@ def test_report_counts_lines(capsys):
     ]
 
 
-# Each step: one second with the interpreter's lock, two without, and one region.
+# Each step: one second with the interpreter's lock, two without, and a region of four
+# parts, which costs half a second.
 @pytest.mark.parametrize(
     ("n_steps", "n_threads", "seconds"),
     [
@@ -65,8 +66,11 @@ def test_report_counts_lines(capsys):
     ],
 )
 def test_fits_side_by_side_wait_for_the_lock(n_steps, n_threads, seconds):
-    runs = [[[(1.0, 2.0, 1)]] * n for n in n_steps]
-    assert SIDE_BY_SIDE["together"](runs, n_threads, 0.5, 0.25) == seconds
+    step = SIDE_BY_SIDE["with_overhead"](
+        [(1.0, 2.0, 4, 2.0)], lambda levels, n_parts: levels / 8 + n_parts / 16
+    )
+    runs = [[step] * n for n in n_steps]
+    assert SIDE_BY_SIDE["together"](runs, n_threads, 0.25) == seconds
 
 
 SOURCE = """

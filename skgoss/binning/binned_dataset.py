@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,11 +90,11 @@ class BinnedDataset:
             n_features=len(mappers),
             mappers=mappers,
             feature=feature,
-            n_bins=np.array([m.n_bins for m in used], np.int32),
-            missing_bin=np.array([m.missing_bin for m in used], np.int32),
-            missing_type=np.array([m.missing_type for m in used], np.uint8),
+            n_bins=np.array([*map(attrgetter("n_bins"), used)], np.int32),
+            missing_bin=np.array([*map(attrgetter("missing_bin"), used)], np.int32),
+            missing_type=np.array([*map(attrgetter("missing_type"), used)], np.uint8),
             categorical=np.array([m.categories is not None for m in used], bool),
-            upper_bounds=[m.upper_bounds for m in used],
+            upper_bounds=[*map(attrgetter("upper_bounds"), used)],
             storage=stored,
         )
 
@@ -216,14 +217,15 @@ class BinnedDataset:
 
     def ranges(self) -> list[Range]:
         """What the values of each input column are."""
-        return [
-            None
-            if mapper.is_trivial
-            else (mapper.minimum, mapper.maximum)
-            if mapper.categories is None
-            else mapper.categories
-            for mapper in self.mappers
-        ]
+        ranges: list[Range] = []
+        for mapper in self.mappers:
+            if mapper.is_trivial:
+                ranges.append(None)
+            elif mapper.categories is not None:
+                ranges.append(mapper.categories)
+            else:
+                ranges.append((mapper.minimum, mapper.maximum))
+        return ranges
 
     def bins(self, column: int) -> NDArray[np.uint8] | NDArray[np.uint16]:
         """The bins of all rows in a used column, (n_rows,)."""

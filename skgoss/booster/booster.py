@@ -275,7 +275,7 @@ class Booster(Elsewhere):
         by_name = model.checks_names_of(rows)
         owner = type(self).__name__
         return containers.columns(
-            rows, model.schema, owner=owner, by_name=by_name, n_threads=n_threads
+            rows, model.schema, owner=owner, by_name=by_name, n_jobs=n_threads
         )
 
     def _loaded_columns(

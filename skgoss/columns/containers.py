@@ -36,7 +36,7 @@ from skgoss.columns.names import check as check_count
 from skgoss.columns.names import numbered as numbered_columns
 from skgoss.columns.schema import ColumnSchema
 from skgoss.columns.stacked import Stack, StackedColumns
-from skgoss.utils import sklearn_private
+from skgoss.utils import sklearn_private, threads
 from skgoss.utils.messages import type_name
 
 _READABLE = frozenset(
@@ -53,7 +53,7 @@ _FLOATS = frozenset(map(np.dtype, (np.float64, np.float32)))
 
 
 def learned(
-    X: Any, *, owner: str, categorical_feature: Any = "auto", n_threads: int = 1
+    X: Any, *, owner: str, categorical_feature: Any = "auto", n_jobs: int | None = 1
 ) -> tuple[Columns, ColumnSchema]:
     """Read the columns of a training set by scikit-learn's rules.
 
@@ -74,11 +74,11 @@ def learned(
             learned,
             owner=owner,
             categorical_feature=categorical_feature,
-            n_threads=n_threads,
+            n_jobs=n_jobs,
         )
         stacked, schema = merged_schema.from_pieces(X.read(read), X.locations)
         return cast(Columns, stacked), schema
-    reader = _ColumnReader(owner, None, categorical_feature, n_threads=n_threads)
+    reader = _ColumnReader(owner, None, categorical_feature, n_jobs=n_jobs)
     columns = reader.read(X)
     return columns, reader.schema
 
@@ -89,7 +89,7 @@ def columns(
     *,
     owner: str,
     by_name: bool = True,
-    n_threads: int = 1,
+    n_jobs: int | None = 1,
 ) -> Columns:
     """Read columns that must be those of a training set.
 
@@ -99,10 +99,10 @@ def columns(
     """
     if isinstance(X, Stack):
         read = partial(
-            columns, schema=schema, owner=owner, by_name=by_name, n_threads=n_threads
+            columns, schema=schema, owner=owner, by_name=by_name, n_jobs=n_jobs
         )
         return cast(Columns, StackedColumns(tuple(X.read(read))))
-    reader = _ColumnReader(owner, schema, by_name=by_name, n_threads=n_threads)
+    reader = _ColumnReader(owner, schema, by_name=by_name, n_jobs=n_jobs)
     return reader.read(X)
 
 
@@ -115,7 +115,7 @@ class Reading:
     categorical: Any  # `categorical_feature`: 'auto', None, or names and numbers
     # The columns that there must be, such as those of a model; None: they are learned.
     schema: ColumnSchema | None
-    n_threads: int = 1
+    n_jobs: int | None = 1
 
     @property
     def numbered(self) -> Any:
@@ -139,11 +139,11 @@ class Reading:
                 X,
                 owner=owner,
                 categorical_feature=categorical,
-                n_threads=self.n_threads,
+                n_jobs=self.n_jobs,
             )
         else:
             values = columns(
-                X, schema, owner=owner, by_name=by_name, n_threads=self.n_threads
+                X, schema, owner=owner, by_name=by_name, n_jobs=self.n_jobs
             )
         if self.names is not None:
             check_count(self.names, values.n_features)
@@ -178,16 +178,15 @@ class _ColumnReader:
         schema: ColumnSchema | None,
         categorical_feature: Any = "auto",
         by_name: bool = True,
-        n_threads: int = 1,
+        n_jobs: int | None = 1,
     ) -> None:
         self.owner = owner
-        self.n_threads = n_threads
         if schema is not None:
             self.schema = schema
         self.learns = schema is None
         self.categorical_feature = categorical_feature
         self.by_name = by_name
-        self.n_threads = n_threads
+        self.n_jobs = n_jobs
 
     @property
     def categories(self) -> Categories:
@@ -200,7 +199,7 @@ class _ColumnReader:
                 self._set_or_check(X, None)
             return self._with_categories(_matrix_columns(X), set())
         if issparse(X):
-            sparse.check(X, self.n_threads)
+            sparse.check(X, threads.n_threads(self.n_jobs))
             X = self._validated(X, accept_sparse=True, dtype="numeric")
             return self._with_categories(sparse.columns(X), set())
         frame = dataframes.as_dataframe(X)
@@ -330,7 +329,9 @@ class _ColumnReader:
             series: Any = located[j] if j in located else frame.series(j)
             if j in located or _is_encoded(memory, j, series, self.learns):
                 encoded.add(j)
-                values = memory.encode(j, series, self.n_threads, learn=self.learns)
+                values = memory.encode(
+                    j, series, threads.n_threads(self.n_jobs), learn=self.learns
+                )
             else:
                 values = _numbers(series)
             rest.append((np.array([j], dtype=np.int64), values[:, None]))

@@ -264,10 +264,11 @@ def _distinct(y: NDArray[Any]) -> NDArray[Any]:
     """The values of an array, sorted."""
     if len(y) == 0 or y.dtype.kind not in "bi":
         return np.unique(y)
-    codes = _as_integers(y)
-    low, n_codes = _range_of(codes)
+    low = int(y.min())
+    n_codes = int(y.max()) - low + 1
     if n_codes > _MOST_COUNTED:
         return np.unique(y)
+    codes = _as_integers(y)
     occurs = code_kernels.occurring(codes, low, n_codes)
     return (np.flatnonzero(occurs[:-1]) + low).astype(y.dtype)
 
@@ -278,12 +279,6 @@ def _as_integers(values: NDArray[Any]) -> NDArray[np.signedinteger[Any]]:
         return values.view(np.int8)
     is_plain = values.dtype.isnative and values.flags.aligned
     return values if is_plain else values.astype(np.int64)
-
-
-def _range_of(codes: NDArray[np.signedinteger[Any]]) -> tuple[int, int]:
-    """The least of some integers, and how many there are up to the greatest."""
-    low = int(codes.min())
-    return low, int(codes.max()) - low + 1
 
 
 def _check_labels(labels: NDArray[Any]) -> None:
@@ -324,12 +319,13 @@ def _looked_up(y: NDArray[Any], labels: NDArray[Any]) -> Floats | None:
     """The number of each label, NaN for values that are none; None without a table."""
     if y.dtype.kind not in "bi" or labels.dtype.kind not in "bi":
         return None
-    codes = _as_integers(labels)
-    low, n_codes = _range_of(codes)
+    codes = labels.astype(np.int64)
+    low = int(codes.min())
+    n_codes = int(codes.max()) - low + 1
     if n_codes > _MOST_COUNTED:
         return None
     table = np.full(n_codes + 1, np.nan)
-    table[codes.astype(np.int64) - low] = np.arange(len(labels))
+    table[codes - low] = np.arange(len(labels))
     return code_kernels.translated(_as_integers(y), low, table)
 
 

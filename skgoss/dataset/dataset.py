@@ -753,7 +753,7 @@ class Dataset(Elsewhere):
             self._rows_to_read(),
             self.weight,
             options,
-            Reading(self._passed_names, categorical, request.schema),
+            Reading(self._passed_names, categorical, request.schema, request.n_threads),
             request.n_threads,
             Memory(self.memory_map),
         )

@@ -764,7 +764,7 @@ class LGBMModel(
         by_name = not (model.is_foreign or model.has_passed_names(rows))
         owner = type(self).__name__
         return containers.columns(
-            rows, model.schema, owner=owner, by_name=by_name, n_threads=n_threads
+            rows, model.schema, owner=owner, by_name=by_name, n_jobs=n_threads
         )
 
     def _loaded_columns(

@@ -192,7 +192,7 @@ class FitData:
                 self.names,
                 self.settings.categorical_feature,
                 schema,
-                threads.n_threads(self.settings.n_jobs),
+                self.settings.n_jobs,
             )
             columns, read = reading.read(X, self.task.owner)
             if parts is not None:
@@ -530,7 +530,7 @@ class FitData:
                 self.schema,
                 owner=owner,
                 by_name=has_names,
-                n_threads=threads.n_threads(self.settings.n_jobs),
+                n_jobs=self.settings.n_jobs,
             )
             return Rows(columns)
         if not isinstance(self.training.X, Dataset):

@@ -118,17 +118,14 @@ class TrainingRows:
 
     def weights_by_class(self, codes: Sequence[int]) -> Floats:
         """The weights of the rows of each class, and those of the others."""
-        sides = [
-            (self._weight_of(of_class := self.y == code), self._weight_of(~of_class))
-            for code in codes
-        ]
-        return np.array(sides)
-
-    def _weight_of(self, mask: NDArray[np.bool_]) -> float:
-        """The weight of some rows of all processes, rounded once."""
         if self.weight is None and self.partition.collectives.n_ranks == 1:
-            return float(np.count_nonzero(mask))
-        return self.sum_of(mask.astype(np.float64))
+            n = np.array([np.count_nonzero(self.y == code) for code in codes], float)
+            return np.stack([n, len(self.y) - n], axis=1)
+        masses = []
+        for code in codes:
+            of_class = (self.y == code).astype(np.float64)
+            masses.append([self.sum_of(of_class), self.sum_of(1.0 - of_class)])
+        return np.array(masses)
 
     def sum_of(self, values: Floats) -> float:
         """The weighted sum of a value of each row over all processes, rounded once."""

@@ -135,6 +135,21 @@ cdef struct Allocation:
     int64_t padding           # what follows is aligned as `calloc` does
 
 
+cdef struct AllocationLoop:
+    Allocation** allocations  # one for each thread
+    size_t size
+
+
+cdef void allocate_one(void* context, Py_ssize_t i, Py_ssize_t end, int thread) noexcept nogil:
+    cdef AllocationLoop* loop = <AllocationLoop*>context
+    loop.allocations[i] = <Allocation*>calloc(loop.size, 1)
+
+
+cdef inline size_t in_lines(size_t size) noexcept nogil:
+    """A size, rounded up to whole lines of the cache."""
+    return (size + 63) // 64 * 64
+
+
 cdef class TreeGrower:
     """Grows the trees of a fit on one binned data set.
 
@@ -223,12 +238,32 @@ cdef class TreeGrower:
 
     cdef void* _allocate(self, size_t size) except NULL:
         """Memory of zeros for as long as the grower lives."""
-        cdef Allocation* allocation = <Allocation*>calloc(sizeof(Allocation) + size + 64, 1)
+        return self._kept(<Allocation*>calloc(sizeof(Allocation) + size + 64, 1), size)
+
+    cdef void* _kept(self, Allocation* allocation, size_t size) except NULL:
         if allocation == NULL:
             raise MemoryError(f"could not allocate {size} bytes for growing trees")
         allocation.previous = self.allocations
         self.allocations = allocation
         return allocation + 1
+
+    cdef char** _allocate_by_thread(self, size_t size) except NULL:
+        """Memory of zeros for each thread; the threads ask for it, as zeros take time."""
+        cdef char** out = <char**>self._allocate(self.n_threads * sizeof(char*))
+        cdef AllocationLoop loop = AllocationLoop(
+            <Allocation**>out, sizeof(Allocation) + size + 64)
+        cdef bint is_complete = True
+        cdef int i
+        with nogil:
+            parallel_for(allocate_one, &loop, self.n_threads, 1, self.n_threads)
+        for i in range(self.n_threads):
+            if loop.allocations[i] == NULL:
+                is_complete = False
+            else:
+                out[i] = <char*>self._kept(loop.allocations[i], size)
+        if not is_complete:
+            self._kept(NULL, self.n_threads * size)
+        return out
 
     cdef _read_partition(self, partition, int64_t min_shared_hist_bins):
         self.n_rows = self.dataset.n_rows
@@ -410,6 +445,10 @@ cdef class TreeGrower:
     cdef _allocate_threads(self):
         cdef Shared* shared = &self.shared
         cdef int n_shares = SCRATCH_BOUNDED if shared.rules.bounded else SCRATCH_SHARES
+        cdef size_t scratch_size = n_shares * (shared.max_bins + SCRATCH_ROOM)
+        cdef size_t sums_size = in_lines(
+            WIDE_WIDTH * (shared.data.sums_size + 1) * sizeof(int64_t))
+        cdef char** memory = self._allocate_by_thread(sums_size + self._few_size())
         cdef int n = self.n_threads
         cdef int i
         shared.accumulators = <int64_t**>self._allocate(n * sizeof(int64_t*))
@@ -421,23 +460,36 @@ cdef class TreeGrower:
         for i in range(shared.data.n_features):
             shared.all_features[i] = i
         for i in range(n):
-            shared.accumulators[i] = <int64_t*>self._allocate(
-                WIDE_WIDTH * (shared.data.sums_size + 1) * sizeof(int64_t))
-            shared.scratch[i] = <double*>self._allocate(
-                n_shares * (shared.max_bins + SCRATCH_ROOM) * sizeof(double))
+            shared.accumulators[i] = <int64_t*>memory[i]
+            shared.scratch[i] = <double*>self._room(scratch_size, np.float64)
             if n > 1:
-                self._allocate_histogram(&shared.partial[i])
-            self._allocate_few(&shared.few[i])
+                shared.partial[i] = histogram_in(
+                    self._room(HIST_BIN_BYTES * shared.data.room, np.uint8), shared.data.room)
+            self._divide_few(memory[i] + sums_size, &shared.few[i])
 
-    cdef _allocate_few(self, FewRows* out):
-        cdef size_t n_features = self.shared.data.n_features
-        out.seen = <uint8_t*>self._allocate(n_features)
-        out.touched = <int32_t*>self._allocate(n_features * sizeof(int32_t))
-        if self.shared.data.n_hist_bin_pieces > 0:
-            self._allocate_histogram(&out.histogram)
+    cdef size_t _few_size(self):
+        """The bytes of `FewRows`."""
+        cdef const Binned* data = &self.shared.data
+        cdef size_t n_features = data.n_features
+        cdef size_t n_hist_bins = data.room if data.n_hist_bin_pieces > 0 else 0
+        return (
+            in_lines(HIST_BIN_BYTES * n_hist_bins) + in_lines(n_features)
+            + in_lines(n_features * sizeof(int32_t))
+            + in_lines((data.n_hist_bins // 64 + 1) * sizeof(uint64_t)))
+
+    cdef void _divide_few(self, char* memory, FewRows* out) noexcept:
+        """Divide so many zeros among what leaves of few rows need."""
+        cdef const Binned* data = &self.shared.data
+        cdef size_t n_features = data.n_features
+        if data.n_hist_bin_pieces > 0:
+            out.histogram = histogram_in(memory, data.room)
+            memory += in_lines(HIST_BIN_BYTES * data.room)
+        out.seen = <uint8_t*>memory
+        memory += in_lines(n_features)
+        out.touched = <int32_t*>memory
+        memory += in_lines(n_features * sizeof(int32_t))
         if self.shared.max_bins > LANE_CODES:
-            out.histogram.held = <uint64_t*>self._allocate(
-                (self.shared.data.n_hist_bins // 64 + 1) * sizeof(uint64_t))
+            out.histogram.held = <uint64_t*>memory
 
     cdef _allocate_batch(self, Batch* out, int first_thread, int max_divisions):
         """Room to divide so many leaves together."""
@@ -483,10 +535,6 @@ cdef class TreeGrower:
         if self.shared.subset_source.max_features > 0:
             self._allocate_subset(&ws.subset)
         self._allocate_constraints(ws)
-
-    cdef _allocate_histogram(self, Histogram* out):
-        cdef int64_t n_hist_bins = self.shared.data.room
-        out[0] = histogram_in(self._allocate(HIST_BIN_BYTES * n_hist_bins), n_hist_bins)
 
     cdef _allocate_scratch(self, Scratch* out):
         """What is needed while a leaf is divided, but for the mask of its rows."""

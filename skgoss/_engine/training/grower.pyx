@@ -28,8 +28,7 @@ from skgoss._engine.training.score import add_trees
 from skgoss._engine.training.split cimport (
     SCRATCH_BOUNDED, SCRATCH_ROOM, SCRATCH_SHARES, FeatureBounds, PartialBound, SplitRules,
     split_rules)
-from skgoss._engine.training.tasks cimport (
-    MIN_WORK_PER_THREAD, TASKS_PER_THREAD, Batch, Division, Siblings, free_tasks)
+from skgoss._engine.training.tasks cimport Batch, Division, Siblings, free_tasks
 from skgoss._engine.training.tree cimport fill_score, grow_trees
 from skgoss._engine.training.workspace cimport (
     ADVANCED, COLLECTIVE_FAILED, INTERMEDIATE, NO_MEMORY, NOT_FINITE, HIST_BIN_BYTES, UNBOUNDED,
@@ -42,6 +41,8 @@ from skgoss._engine.training.workspace cimport (
 MAX_RELATIVE_WORK = 0.9
 
 cdef enum:
+    # Updates and visits of bins in the roots of a round that a thread has at least. Leaves have less.
+    MIN_ROOT_WORK_PER_THREAD = 64000
     # Trees of fewer updates do not pay for threads that grow one each.
     MIN_UPDATES_PER_WAVE = 20000
     # Leaves that are divided together, at least, if threads share them.
@@ -233,7 +234,7 @@ cdef class TreeGrower:
         """
         cdef const Binned* data = &self.shared.data
         cdef double work = n_scores * (n_rows * data.row_updates + data.n_visits)
-        cdef double n_busy = work / (TASKS_PER_THREAD * MIN_WORK_PER_THREAD)
+        cdef double n_busy = work / MIN_ROOT_WORK_PER_THREAD
         return max(1, min(n_threads, <int>min(max(n_busy, 2.0), 1e6)))
 
     cdef void* _allocate(self, size_t size) except NULL:

@@ -41,7 +41,7 @@ from skgoss._engine.training.workspace cimport (
 MAX_RELATIVE_WORK = 0.9
 
 cdef enum:
-    # Updates and visits of bins in the roots of a round that a thread has at least. Leaves have less.
+    # The least updates and visits of bins in the roots of a round for each thread.
     MIN_ROOT_WORK_PER_THREAD = 64000
     # Trees of fewer updates do not pay for threads that grow one each.
     MIN_UPDATES_PER_WAVE = 20000

@@ -77,10 +77,6 @@ class Columns:
         """All columns, span by span: the span, and its columns."""
         return ((slice(0, self.n_features), self),)
 
-    def only(self, features: NDArray[Any], n_threads: int) -> Columns:
-        """As many columns, of which these, in ascending order, can be read."""
-        return self
-
     def take(self, features: NDArray[Any]) -> Columns:
         """Some of the columns."""
         taken: dict[str, Any] = {

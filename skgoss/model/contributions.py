@@ -59,7 +59,7 @@ def contributions(
     out = np.empty((columns.n_rows, n_scores, width))
     target = tables.score * width + tables.feature
     rest = width * np.arange(n_scores) + width - 1
-    tables.run(columns, span, target, rest, n_threads, out)
+    tables.run(ensemble, columns, span, target, rest, n_threads, out)
     return out
 
 
@@ -85,7 +85,7 @@ def sparse_contributions(
     stop += np.arange(n_scores + 1)
     out = np.empty((n, stop[-1]))
     target = np.arange(len(tables.score)) + tables.score
-    tables.run(columns, span, target, stop[1:] - 1, n_threads, out)
+    tables.run(ensemble, columns, span, target, stop[1:] - 1, n_threads, out)
     matrices = []
     for score in range(n_scores):
         used = np.append(tables.feature[tables.score == score], ensemble.n_features)
@@ -123,7 +123,7 @@ def interactions(
     )
     target, rest = row * width + feature, width**2 * np.arange(ensemble.n_scores)
     rest += width**2 - 1
-    tables.run(columns, span, target, rest, n_threads, out, pair_target)
+    tables.run(ensemble, columns, span, target, rest, n_threads, out, pair_target)
     return out
 
 
@@ -155,21 +155,10 @@ class _Tables:
             with_pairs,
             lines,
         )
-        self._features = ensemble._used_features
-        self._n_scores = ensemble.n_scores
-        self._average = ensemble.average
-
-    def _divisor(self, first: int, stop: int) -> int:
-        """What sums over trees are divided by."""
-        return max(1, (stop - first) // self._n_scores) if self._average else 1
-
-    def _expected(self, first: int, stop: int) -> Floats:
-        """The expected value of each score."""
-        by_round = self.explainer.expected[first:stop].reshape(-1, self._n_scores)
-        return by_round.sum(axis=0) / self._divisor(first, stop)
 
     def run(
         self,
+        ensemble: Ensemble,
         columns: Columns,
         span: tuple[int, int],
         target: NDArray[np.int64],
@@ -179,13 +168,17 @@ class _Tables:
         pair_target: NDArray[np.int64] = NO_PAIRS,
     ) -> None:
         """Write the values of all rows: see `Explainer.run`."""
+        first, stop = span
+        divisor = ensemble._divisor(stop - first)
+        by_round = self.explainer.expected[first:stop].reshape(-1, ensemble.n_scores)
         self.explainer.run(
-            columns.only(self._features, n_threads),
-            *span,
-            self._divisor(*span),
+            ensemble._readable(columns, n_threads),
+            first,
+            stop,
+            divisor,
             target,
             pair_target,
-            self._expected(*span),
+            by_round.sum(axis=0) / divisor,
             expected_target,
             n_threads,
             out.reshape(len(out), prod(out.shape[1:])),

@@ -2,7 +2,7 @@
 """Rows drawn at random, each at most once.
 
 They are those that NumPy's `Generator.choice` draws without replacement, from the same random
-bits, in a quarter of its time. So the bins of large data sets stay what they are.
+bits, in a fifth to a half of its time. So the bins of large data sets stay what they are.
 """
 
 from cpython.pycapsule cimport PyCapsule_GetPointer

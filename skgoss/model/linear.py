@@ -244,12 +244,17 @@ def fit(
 
     The coefficients minimize the second-order approximation of the loss over the rows
     of the leaf, with a ridge penalty ``linear_lambda`` on all but the intercept. Rows
-    with a NaN or infinite value are left out. A leaf with fewer rows than coefficients
-    stays constant. The coefficient of a column is 0 if the column is constant in the
-    leaf, or a linear function of the columns before it. Steps that could increase the
-    loss, by its ``self_concordance`` (see `Objective`), are shortened. The bounds are
-    the least and the greatest value of the model in rows of the leaf, widened by half
-    of their difference.
+    with a NaN or infinite value in one of the model's columns are left out, and get the
+    ``leaf_value``. The coefficient of a column is 0 if the column is constant in the
+    leaf, or a linear function of the columns before it; if some rows miss only such
+    columns, the model is fitted again without them. So the rows that get values of a
+    model are those that it was fitted on. A model needs ``min_child_samples`` rows, as
+    a leaf does, and more rows than coefficients: else the columns that most rows miss
+    are left out. Steps that could increase the loss, by its ``self_concordance`` (see
+    `Objective`), are shortened. A leaf whose model could still increase the loss over
+    its rows, because of rounding errors or of the rows that miss a column, stays
+    constant. The bounds are the least and the greatest value of the model in rows of
+    the leaf, widened by half of their difference.
 
     ``paths`` are the numeric input columns on the path to each leaf: where those of
     each leaf begin, (n_leaves + 1,), and the columns. They become those of the models.
@@ -276,6 +281,7 @@ def fit(
         settings.linear_lambda,
         settings.learning_rate,
         self_concordance,
+        settings.min_child_samples,
         n_threads,
         score,
         constant,

@@ -15,6 +15,7 @@ from skgoss import LGBMClassifier, LGBMRegressor
 from skgoss._engine.training.sampling_kernels import bagging_mask
 from skgoss.columns import containers
 from skgoss.model import linear
+from skgoss.objectives.objectives import OBJECTIVES
 from skgoss.parameters import make_settings
 
 lightgbm = pytest.importorskip("lightgbm")
@@ -45,24 +46,53 @@ def paths_of(tree):
     return [found[k] for k in range(len(found))]
 
 
-def twin_leaf(features, gradient, hessian, penalty):
-    """The values of a ridge, by an augmented least-squares problem; None: constant.
+def newton_steps(features, gradient, h, w, penalty):
+    """Steps of rows by the normal equations; the constant is not penalized."""
+    design = np.column_stack([features, np.ones(len(features))])
+    moments = (design.T * h) @ design + np.diag([penalty] * features.shape[1] + [0.0])
+    return -design @ np.linalg.solve(moments, design.T @ (w * gradient))
 
-    The constant is not penalized, and columns that do not vary are no part of it.
+
+def longest_part(steps, rate, bound):
+    """Which part of all steps surely does not raise the loss; at most 1."""
+    longest = bound * np.abs(steps).max()
+    return min(1.0, np.log1p(longest) / (rate * longest)) if longest > 0 else 1.0
+
+
+def twin_leaf(features, derivatives, otherwise, penalty, rate, bound, min_rows):
+    """The values of a leaf's rows, and the columns of its line; none: constant.
+
+    The line is fitted on the rows that get its values: a column that leaves too few of
+    them, or that has no slope though it leaves some of them out, is no part of it.
     """
-    p = features.shape[1]
-    whole = ~np.isnan(features).any(axis=1)
-    if whole.sum() < p + 1:
-        return None
-    features = np.where(np.ptp(features[whole], axis=0) > 0, features, 0.0)
-    root = np.sqrt(hessian[whole])[:, None]
-    design = np.column_stack([features[whole], np.ones(whole.sum())]) * root
-    target = -gradient[whole] / hessian[whole] * root[:, 0]
-    ridge = np.sqrt(penalty) * np.eye(p, p + 1)
-    beta = np.linalg.lstsq(
-        np.vstack([design, ridge]), np.concatenate([target, np.zeros(p)]), rcond=1e-12
-    )[0]
-    return features @ beta[:-1] + beta[-1]
+    gradient, h, w = derivatives
+    used = np.arange(features.shape[1])
+    constant = np.full(len(features), otherwise), used[:0]
+    while len(used):
+        x = features[:, used]
+        whole = np.isfinite(x).all(axis=1)
+        if whole.sum() < max(min(min_rows, len(x)), len(used) + 1):
+            n_missing = (~np.isfinite(x)).sum(axis=0)
+            if whole.all():
+                return constant
+            used = used[n_missing < n_missing.max()]
+            continue
+        varies = np.ptp(x[whole], axis=0) > 0
+        if np.isfinite(x[:, varies]).all(axis=1).sum() == whole.sum():
+            break
+        used = used[varies]
+    else:
+        return constant
+    x, g, h_whole, w_whole = (v[whole] for v in (x[:, varies], gradient, h, w))
+    steps = newton_steps(x, g, h_whole, w_whole, penalty)
+    part = longest_part(steps[w_whole > 0], rate, bound)
+    values = np.full(len(features), otherwise)
+    values[whole] = rate * part * steps
+    u = bound * np.abs(values).max()
+    growth = (np.expm1(u) - u) / u**2 if u > 0 else 0.5
+    if (w * gradient) @ values + h @ values**2 * growth > 0:
+        return constant
+    return values, used[varies]
 
 
 BAG = {"subsample": 0.5, "subsample_freq": 2, "bagging_seed": 5}
@@ -77,6 +107,9 @@ def test_leaves_of_classes_are_those_of_a_twin(options, weighted):
     model = LGBMClassifier(
         n_estimators=4, num_leaves=4, linear_tree=True, linear_lambda=0.2, **options
     ).fit(HOLES, y, sample_weight=weight if weighted else None)
+    bound = OBJECTIVES["multiclass"].self_concordance(
+        make_settings({}, "LGBMClassifier")
+    )
     leaves = model.predict(HOLES, pred_leaf=True)
     for i in range(1, 4):
         before, after = (
@@ -94,10 +127,11 @@ def test_leaves_of_classes_are_those_of_a_twin(options, weighted):
                 rows = bag & (leaves[:, 3 * i + k] == leaf)
                 assert tree.leaf_count[leaf] == rows.sum()
                 features = HOLES[rows][:, path]
-                twin = twin_leaf(features, gradient[rows], hessian[rows], 0.2)
-                expected = np.full(rows.sum(), tree.leaf_value[leaf])
-                if twin is not None:
-                    expected = np.where(np.isnan(twin), expected, 0.1 * twin)
+                derivatives = gradient[rows] / weight[rows], hessian[rows], weight[rows]
+                expected, _ = twin_leaf(
+                    *(features, derivatives, tree.leaf_value[leaf]),
+                    *(0.2, 0.1, bound, 20),
+                )
                 np.testing.assert_allclose(
                     (after - before)[rows, k], expected, rtol=1e-4, atol=1e-5
                 )
@@ -108,7 +142,9 @@ ROWS_OF_LEAVES = {
     "as many as coefficients": (2, 0),
     "one more": (3, 0),
     "one more, and broken ones": (9, 6),
-    "none that is whole": (7, 7),
+    "enough that miss one column": (40, 31),
+    "too few that are whole": (40, 33),
+    "none that is whole": (61, 61),
     "a block": (256, 0),
     "a block and a row": (257, 0),
     "a broken block first": (700, 300),
@@ -117,23 +153,16 @@ ROWS_OF_LEAVES = {
 }
 
 
-def steps_of_a_ridge(features, gradient, h, w, bound):
-    """The steps of rows by the normal equations, and which part of them is allowed."""
-    design = np.column_stack([features, np.ones(len(features))])
-    moments = (design.T * h) @ design + np.diag([0.7, 0.7, 0.0])
-    newton = -design @ np.linalg.solve(moments, design.T @ (w * gradient))
-    longest = bound * abs(newton[w > 0]).max()
-    part = min(1.0, np.log1p(longest) / (0.3 * longest)) if bound else 1.0
-    return 0.3 * part * newton, part
-
-
 @pytest.mark.parametrize("kinds", ["", "hessian", "weight", "hessian weight"])
 @pytest.mark.parametrize("adds", [False, True])
 @pytest.mark.parametrize("bound", [0.0, 20.0])
-def test_leaves_of_any_size(kinds, adds, bound):
+@pytest.mark.parametrize("min_rows", [1, 8])
+def test_leaves_of_any_size(kinds, adds, bound, min_rows):
     """Leaf by leaf: a ridge on two columns, counted from their means.
 
-    Steps are shortened where the loss could else climb.
+    Steps are shortened where the loss could else climb. The values of leaves that stay
+    constant are random, so they may raise the loss; lines then do, too, where many
+    rows get such a value.
     """
     random = np.random.default_rng(3)
     sizes = [n for n, _ in ROWS_OF_LEAVES.values()]
@@ -153,12 +182,11 @@ def test_leaves_of_any_size(kinds, adds, bound):
     if "weight" in kinds:
         weight = random.integers(0, 3, len(columns)) * 1.0
         weight[number[: ends[2]]] = 1.0
-    values = random.normal(size=len(sizes))
+    values = random.normal(size=len(sizes)) * np.resize([1.0, 0.01], len(sizes))
     score = random.normal(size=len(columns)) if adds else None
     before = None if score is None else score.copy()
-    settings = make_settings(
-        {"linear_lambda": 0.7, "learning_rate": 0.3}, "LGBMRegressor"
-    )
+    options = {"linear_lambda": 0.7, "learning_rate": 0.3}
+    settings = make_settings(options | {"min_child_samples": min_rows}, "LGBMRegressor")
     found = linear.fit(
         linear.RawColumns(containers.learned(columns, owner="it")[0]),
         (2 * np.arange(len(sizes) + 1), np.tile([0, 2], len(sizes)).astype(np.int32)),
@@ -170,38 +198,35 @@ def test_leaves_of_any_size(kinds, adds, bound):
         score,
         bound,
     )
-    n_shortened = 0
+    n_columns = []
     w = np.ones(len(columns)) if weight is None else weight
     h = w * (1.0 if hessian is None else hessian)
     for leaf, begin in enumerate(ends[:-1]):
         rows = number[begin : ends[leaf + 1]]
         features = columns[rows][:, [0, 2]]
-        whole = np.isfinite(features).all(axis=1)
-        expected = np.full(len(rows), values[leaf])
-        if whole.sum() >= 3:
-            of_rows = (
-                features[whole],
-                gradient[rows][whole],
-                h[rows][whole],
-                w[rows][whole],
-            )
-            expected[whole], part = steps_of_a_ridge(*of_rows, bound)
-            n_shortened += part < 1.0
-            mean = found.mean[found.start[leaf] : found.start[leaf + 1]]
-            np.testing.assert_allclose(mean, features[whole].mean(axis=0), rtol=1e-12)
-        line = found.constant[leaf] + np.zeros(len(rows))
-        for at in range(found.start[leaf], found.start[leaf + 1]):
-            line += found.coefficient[at] * columns[rows, found.feature[at]]
+        expected, used = twin_leaf(
+            *(features, (gradient[rows], h[rows], w[rows]), values[leaf]),
+            *(0.7, 0.3, bound, min_rows),
+        )
+        n_columns.append(len(used))
+        terms = slice(*found.start[leaf : leaf + 2])
+        np.testing.assert_array_equal(found.feature[terms], 2 * used)
+        whole = np.isfinite(features[:, used]).all(axis=1)
+        means = [features[whole, column].mean() for column in used]
+        np.testing.assert_allclose(found.mean[terms], means, rtol=1e-12)
+        line = found.constant[leaf] + (
+            columns[rows][:, found.feature[terms]] @ found.coefficient[terms]
+        )
         line[np.isnan(line)] = values[leaf]
         np.testing.assert_allclose(line, expected, rtol=1e-8, atol=1e-10)
         if score is not None:
             np.testing.assert_allclose(score[rows] - before[rows], line, atol=1e-12)
-        bounding = line[(whole | (whole.sum() < 3)) & (w[rows] > 0)]
+        bounding = line[whole & (w[rows] > 0)]
         bounding = bounding if len(bounding) else values[leaf : leaf + 1]
         low, high = bounding.min(), bounding.max()
         around = low - 0.5 * (high - low), high + 0.5 * (high - low)
         assert (found.lower[leaf], found.upper[leaf]) == pytest.approx(around)
-    assert (n_shortened > 0) == (bound > 0)
+    assert {0, 1, 2} <= set(n_columns)
     if score is not None:
         np.testing.assert_array_equal(score[number[n_used:]], before[number[n_used:]])
 
@@ -470,6 +495,66 @@ def test_one_value_in_a_leaf_has_no_slope():
     y = np.sin(7 * values) + values * features[:, 1]
     model = regressor(n_estimators=30, num_leaves=31).fit(features, y)
     assert np.abs(model._model.trees.linear.coefficient).max() < 100
+
+
+def rows_with_gaps(seed):
+    """Few rows on very different scales, many of which miss values."""
+    random = np.random.default_rng(seed)
+    n, n_columns = int(random.integers(40, 200)), int(random.integers(2, 5))
+    features = random.normal(size=(n, n_columns)) * 10.0 ** random.integers(
+        0, 7, n_columns
+    )
+    features = np.round(features, int(random.integers(0, 3)))
+    for column in features.T:
+        if random.random() < 0.6:
+            column[random.random(n) < random.choice([0.3, 0.6, 0.9])] = np.nan
+    y = np.nansum(features / (np.nanstd(features, axis=0) + 1e-9), axis=1)
+    return features, y + random.normal(size=n)
+
+
+# On each, a line that rows got which it was not fitted on made the loss climb.
+GAPS = [72, 114, 116, 146, 294]
+
+
+@pytest.mark.parametrize("seed", [*GAPS, pytest.param(..., marks=pytest.mark.nightly)])
+def test_lines_of_rows_with_gaps_do_not_raise_the_loss(seed):
+    for number in range(300) if seed is ... else [seed]:
+        features, y = rows_with_gaps(number)
+        model = regressor(n_estimators=60, min_child_samples=14, learning_rate=0.5).fit(
+            features, y
+        )
+        errors = [
+            np.mean((scores - y) ** 2) for scores in model.staged_predict(features)
+        ]
+        assert np.diff(errors).max(initial=0) <= 1e-9 * errors[0]
+
+
+def test_a_line_has_the_rows_that_it_was_fitted_on():
+    """Most rows miss a column that is constant where the others have both."""
+    n = 400
+    split, slope = np.arange(n) // (n // 2) * 1.0, RNG.normal(size=n)
+    rare = np.where(np.arange(n) % (n // 2) < 30, 1.0, np.nan)
+    slope[np.isfinite(rare)] *= 1e-3  # a line on these rows alone would be steep
+    y = 10 * split + slope + RNG.normal(size=n) * 0.1
+    raw = linear.RawColumns(
+        containers.learned(np.column_stack([slope, rare]), owner="it")[0]
+    )
+    leaves = np.array([0, n // 2, n]), np.arange(n)
+    found = linear.fit(
+        raw,
+        (np.array([0, 2, 4]), np.array([0, 1, 0, 1], dtype=np.int32)),
+        leaves,
+        linear.Gradients(-y.astype(np.float32), None, None),
+        np.array([y[split == 0].mean(), y[split == 1].mean()]),
+        make_settings({"learning_rate": 1.0}, "LGBMRegressor"),
+        1,
+    )
+    np.testing.assert_array_equal(found.feature, [0, 0])
+    for leaf in range(2):
+        rows = split == leaf
+        expected = np.polyfit(slope[rows], y[rows], 1)
+        np.testing.assert_allclose(found.coefficient[leaf], expected[0], rtol=1e-5)
+        np.testing.assert_allclose(found.constant[leaf], expected[1], atol=1e-5)
 
 
 @pytest.mark.parametrize("value", [1e160, 1e300, np.inf, -np.inf])

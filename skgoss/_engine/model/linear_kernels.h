@@ -121,19 +121,20 @@ typedef struct {
     double *moment;
 } LeafSums;
 
-/* Add the sums of the whole rows of a block. It has p columns, then gradients and hessians, and
- * room for whole lanes. */
+/* Add the sums of the whole rows of a block. The source has p columns, then gradients and
+ * hessians; the block is scratch of the same size, with room for whole lanes. */
 SIMD_KERNEL(add_products, (const double *source, const uint64_t *whole, double *block,
              ptrdiff_t n, int64_t p, const double *center, LeafSums *sums),
             (source, whole, block, n, p, center, sums))
 {
     const ptrdiff_t padded = (n + LINEAR_WIDTH - 1) / LINEAR_WIDTH * LINEAR_WIDTH;
+    const double *derivative = source + p * LINEAR_ROWS;
     double *gradient = block + p * LINEAR_ROWS;
     double *hessian = gradient + LINEAR_ROWS;
     double weighted[LINEAR_ROWS];
     for (ptrdiff_t i = 0; i < n; i++) {
-        gradient[i] = linear_masked(gradient[i], whole[i]);
-        hessian[i] = linear_masked(hessian[i], whole[i]);
+        gradient[i] = linear_masked(derivative[i], whole[i]);
+        hessian[i] = linear_masked(derivative[LINEAR_ROWS + i], whole[i]);
     }
     for (ptrdiff_t i = n; i < padded; i++)
         gradient[i] = hessian[i] = 0.0;
@@ -170,6 +171,40 @@ SIMD_KERNEL(line_values, (const double *block, ptrdiff_t n, int64_t p,
                 value_out[i] += coefficient[j] * block[j * LINEAR_ROWS + i];
     for (ptrdiff_t i = 0; i < n; i++)
         value_out[i] = fabs(value_out[i]) <= DBL_MAX ? value_out[i] : NAN;
+}
+
+/* The sums of a change of scores: of gradients times changes, and of hessians times their
+ * squares; and the number of rows with a value of their own. */
+typedef struct {
+    double slope;
+    double curve;
+    int64_t n_values;
+} ChangeSums;
+
+/* Add those of n rows whose scores change by these values, or else by another one. */
+SIMD_KERNEL(add_changes, (const double *value, double otherwise, const double *gradient,
+             const double *hessian, ptrdiff_t n, ChangeSums *sums),
+            (value, otherwise, gradient, hessian, n, sums))
+{
+    const ptrdiff_t even = n / LINEAR_WIDTH * LINEAR_WIDTH;
+    double slope[LINEAR_WIDTH] = {0.0}, curve[LINEAR_WIDTH] = {0.0};
+    int64_t n_values = 0;
+    for (ptrdiff_t i = 0; i < even; i += LINEAR_WIDTH)
+        for (int l = 0; l < LINEAR_WIDTH; l++) {
+            const double v = value[i + l] == value[i + l] ? value[i + l] : otherwise;
+            slope[l] += gradient[i + l] * v;
+            curve[l] += hessian[i + l] * v * v;
+        }
+    for (ptrdiff_t i = even; i < n; i++) {
+        const double v = value[i] == value[i] ? value[i] : otherwise;
+        slope[i - even] += gradient[i] * v;
+        curve[i - even] += hessian[i] * v * v;
+    }
+    for (ptrdiff_t i = 0; i < n; i++)
+        n_values += value[i] == value[i];
+    sums->slope += linear_total(slope);
+    sums->curve += linear_total(curve);
+    sums->n_values += n_values;
 }
 
 /* What a leaf says where its line has these values, or else NaN; bounds of NaN are none. */

@@ -12,7 +12,7 @@ cdef struct Values:
 
 # What a leaf's model is fitted from: its columns and its rows.
 cdef struct LeafRows:
-    const int32_t* feature
+    int32_t* feature        # the fit moves those without a slope to the end
     int64_t p
     const uint32_t* rows
     int64_t n
@@ -28,6 +28,7 @@ cdef struct Rates:
     double penalty
     double rate
     double self_concordance      # of the loss: limits the steps in `shortened`
+    int64_t min_rows             # that have values in all columns of a line
 
 
 # The model of a leaf: a line, between two values.

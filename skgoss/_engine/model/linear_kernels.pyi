@@ -7,7 +7,7 @@ def fit(
     row_start: NDArray[np.int64], rows: NDArray[np.uint32],
     gradient: NDArray[np.float32], hessian: NDArray[np.float32] | None,
     weight: NDArray[np.float64] | None, leaf_value: NDArray[np.float64], penalty: float,
-    rate: float, self_concordance: float, n_threads: int,
+    rate: float, self_concordance: float, min_rows: int, n_threads: int,
     score_inout: NDArray[np.float64] | None, constant_out: NDArray[np.float64],
     coefficient_out: NDArray[np.float64], mean_out: NDArray[np.float64],
     lower_out: NDArray[np.float64], upper_out: NDArray[np.float64],

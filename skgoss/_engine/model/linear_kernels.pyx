@@ -19,6 +19,7 @@ from skgoss._engine.threads cimport parallel_for, parallel_shares
 import numpy as np
 
 cdef extern from "elementary.h" nogil:
+    double exponential_minus_1(double) noexcept
     double logarithm_1p(double) noexcept
 
 cdef extern from "linear_kernels.h" nogil:
@@ -46,6 +47,13 @@ cdef extern from "linear_kernels.h" nogil:
     void line_values(
         const double* block, Py_ssize_t n, int64_t p, const double* coefficient,
         double constant, int is_fitted, double* value_out) noexcept
+    ctypedef struct ChangeSums:
+        double slope
+        double curve
+        int64_t n_values
+    void add_changes(
+        const double* value, double otherwise, const double* gradient, const double* hessian,
+        Py_ssize_t n, ChangeSums* sums) noexcept
     void bound_values(
         double* value, Py_ssize_t n, double lower, double upper, double otherwise) noexcept
     void find_range(
@@ -76,7 +84,8 @@ cdef struct LeafScratch:
     double* moment      # p x p, the lower triangle
     double* block       # p + 2 columns of LINEAR_ROWS
     double* value       # of the rows
-    double* kept        # p columns of LINEAR_ROWS for each block of rows
+    double* kept        # p + 2 columns of LINEAR_ROWS for each block of rows: those of the
+                        # leaf, then gradients and hessians
 
 
 # ------------------------------------------------------------------ fit
@@ -101,25 +110,27 @@ cdef int64_t sum_rows(
     const Values* values, const LeafRows* leaf, const Derivatives* derivatives,
     const LeafScratch* scratch, LeafSums* sums_out,
 ) noexcept nogil:
-    """Sums over the rows of a leaf without missing values; keep columns.
+    """Sums over the rows of a leaf without missing values; keep columns and derivatives.
 
     Returns the number of these rows. Columns are counted from centers.
     """
     cdef int64_t p = leaf.p
-    cdef double* gradient = scratch.block + p * LINEAR_ROWS
     cdef double* kept
     cdef uint64_t[LINEAR_ROWS] whole
     cdef int64_t begin, n, n_new, n_whole = 0
+    sums_out.gradient = sums_out.hessian = 0.0
     memset(sums_out.plain, 0, p * sizeof(double))
     memset(sums_out.weighted, 0, p * sizeof(double))
     memset(sums_out.slope, 0, p * sizeof(double))
     memset(sums_out.moment, 0, p * p * sizeof(double))
     for begin from 0 <= begin < leaf.n by LINEAR_ROWS:
         n = min(<int64_t> LINEAR_ROWS, leaf.n - begin)
-        kept = scratch.kept + begin * p
+        kept = scratch.kept + begin * (p + 2)
         load_columns(
             values.address, values.stride, leaf.feature, p, leaf.rows + begin, n, kept)
-        load_derivatives(derivatives, leaf.rows + begin, n, gradient, gradient + LINEAR_ROWS)
+        load_derivatives(
+            derivatives, leaf.rows + begin, n, kept + p * LINEAR_ROWS,
+            kept + (p + 1) * LINEAR_ROWS)
         find_whole(kept, n, p, whole, &n_new)
         if n_new == 0:
             continue
@@ -198,35 +209,42 @@ cdef void solve(
         slope_inout[j] *= -scale[j]
 
 
-cdef bint fit_leaf(
-    const Values* values, const LeafRows* leaf, const Derivatives* derivatives,
-    const Rates* rates, const LeafScratch* scratch, const Line* line_out,
+cdef bint solve_leaf(
+    const LeafRows* leaf, int64_t n_whole, double penalty, const LeafScratch* scratch,
+    LeafSums* sums, const Line* line_out,
 ) noexcept nogil:
-    """Fit one leaf; False: it stays constant, and the outputs mean nothing."""
-    cdef int64_t p = leaf.p
+    """The Newton step of a leaf from its sums; False: it has none."""
     cdef double* coefficient = line_out.coefficient
-    cdef LeafSums sums = LeafSums(
-        0.0, 0.0, line_out.mean, scratch.sum, coefficient, scratch.moment)
     cdef double constant
-    cdef int64_t j, n
-    if p == 0:
+    cdef int64_t j
+    if not sums.hessian > 0:
         return False
-    n = sum_rows(values, leaf, derivatives, scratch, &sums)
-    if n < p + 1 or not sums.hessian > 0:
-        return False
-    for j in range(p):
-        line_out.mean[j] = scratch.center[j] + line_out.mean[j] / n
-    move_to_means(p, rates.penalty, scratch, &sums)
-    factor(p, scratch.scale, scratch.moment)
-    solve(p, scratch.scale, scratch.moment, coefficient)
     constant = -sums.gradient / sums.hessian
-    for j in range(p):
+    for j in range(leaf.p):
+        line_out.mean[j] = scratch.center[j] + line_out.mean[j] / n_whole
+    move_to_means(leaf.p, penalty, scratch, sums)
+    factor(leaf.p, scratch.scale, scratch.moment)
+    solve(leaf.p, scratch.scale, scratch.moment, coefficient)
+    for j in range(leaf.p):
         if fabs(coefficient[j]) <= TINY_COEFFICIENT:
             coefficient[j] = 0.0
         constant -= coefficient[j] * scratch.center[j]
-        coefficient[j] *= rates.rate
-    line_out.constant[0] = rates.rate * constant
+    line_out.constant[0] = constant
     return isfinite(constant)
+
+
+cdef void multiply(const LeafRows* leaf, double factor, const Line* line_inout) noexcept nogil:
+    cdef int64_t j
+    line_inout.constant[0] *= factor
+    for j in range(leaf.p):
+        line_inout.coefficient[j] *= factor
+
+
+cdef double growth(double u) noexcept nogil:
+    """(exp(u) - u - 1) / u^2, for u >= 0."""
+    if u < 1e-3:
+        return 0.5 + u * (1.0 / 6.0 + u / 24.0)
+    return (exponential_minus_1(u) - u) / (u * u)
 
 
 cdef double shortened(const Rates* rates, double lower, double upper) noexcept nogil:
@@ -243,56 +261,132 @@ cdef double shortened(const Rates* rates, double lower, double upper) noexcept n
     return min(1.0, logarithm_1p(most) / (most * rates.rate))
 
 
-cdef void find_values(
+cdef ChangeSums find_values(
     const LeafRows* leaf, const double* weight, const Line* line, const LeafScratch* scratch,
     double* lower_out, double* upper_out,
 ) noexcept nogil:
     """The values of a leaf's rows, NaN for those that miss a column, and their range.
 
-    Rows without weight are not in it.
+    Rows without weight are not in it. Returns the sums of what the leaf changes.
     """
     cdef const uint32_t* rows
+    cdef const double* kept
     cdef double* value
-    cdef int64_t begin, i, n
+    cdef ChangeSums sums = ChangeSums(0.0, 0.0, 0)
+    cdef int64_t begin, i, n, p = leaf.p
     lower_out[0] = INFINITY
     upper_out[0] = -INFINITY
     for begin from 0 <= begin < leaf.n by LINEAR_ROWS:
         n = min(<int64_t> LINEAR_ROWS, leaf.n - begin)
         rows = leaf.rows + begin
         value = scratch.value + begin
-        line_values(
-            scratch.kept + begin * leaf.p, n, leaf.p, line.coefficient, line.constant[0], True,
-            value)
+        kept = scratch.kept + begin * (p + 2)
+        line_values(kept, n, p, line.coefficient, line.constant[0], True, value)
+        add_changes(
+            value, line.otherwise, kept + p * LINEAR_ROWS, kept + (p + 1) * LINEAR_ROWS, n,
+            &sums)
         if weight != NULL:
             for i in range(n):
                 scratch.block[i] = value[i] if weight[rows[i]] > 0 else NAN
             value = scratch.block
         find_range(value, n, lower_out, upper_out)
+    return sums
+
+
+cdef void leave_out(LeafRows* leaf_inout, int64_t j) noexcept nogil:
+    """Move a column behind those that a line is fitted on."""
+    cdef int32_t feature = leaf_inout.feature[j]
+    cdef int64_t k
+    leaf_inout.p -= 1
+    for k in range(j, leaf_inout.p):
+        leaf_inout.feature[k] = leaf_inout.feature[k + 1]
+    leaf_inout.feature[leaf_inout.p] = feature
+
+
+cdef void leave_out_rarest(LeafRows* leaf_inout, const LeafScratch* scratch) noexcept nogil:
+    """Leave out the columns that most rows miss."""
+    cdef double* n_missing = scratch.sum
+    cdef double most = 0.0
+    cdef const double* column
+    cdef int64_t begin, i, j, n, p = leaf_inout.p
+    memset(n_missing, 0, p * sizeof(double))
+    for begin from 0 <= begin < leaf_inout.n by LINEAR_ROWS:
+        n = min(<int64_t> LINEAR_ROWS, leaf_inout.n - begin)
+        for j in range(p):
+            column = scratch.kept + begin * (p + 2) + j * LINEAR_ROWS
+            for i in range(n):
+                n_missing[j] += not isfinite(column[i])
+    for j in range(p):
+        most = max(most, n_missing[j])
+    for j in range(p - 1, -1, -1):
+        if n_missing[j] == most:
+            leave_out(leaf_inout, j)
+
+
+cdef void leave_out_flat(LeafRows* leaf_inout, const double* coefficient) noexcept nogil:
+    """Leave out the columns that have no slope."""
+    cdef int64_t j
+    for j in range(leaf_inout.p - 1, -1, -1):
+        if coefficient[j] == 0.0:
+            leave_out(leaf_inout, j)
+
+
+cdef bint lowers_loss(const Rates* rates, const ChangeSums* sums, double longest) noexcept nogil:
+    """Whether a change of scores, none larger than the longest, surely does not raise the loss.
+
+    The bound is that of `shortened`, which is exact if the loss is quadratic.
+    """
+    return sums.slope + sums.curve * growth(rates.self_concordance * longest) <= 0
 
 
 cdef bint fit_line(
-    const Values* values, const LeafRows* leaf, const Derivatives* derivatives,
+    const Values* values, LeafRows* leaf_inout, const Derivatives* derivatives,
     const Rates* rates, const LeafScratch* scratch, double* lower_out, double* upper_out,
     const Line* line_out,
 ) noexcept nogil:
-    """Fit one leaf, with steps that are not too long; False: it stays constant."""
-    cdef double fraction
-    cdef int64_t j
-    if not fit_leaf(values, leaf, derivatives, rates, scratch, line_out):
-        return False
-    find_values(leaf, derivatives.weight, line_out, scratch, lower_out, upper_out)
+    """Fit one leaf, with steps that are not too long; False: it stays constant.
+
+    The rows that get values of the line are those that it is fitted on: columns that too many
+    rows miss, or that have no slope though some rows miss them, are left out first.
+    """
+    cdef LeafSums sums = LeafSums(
+        0.0, 0.0, line_out.mean, scratch.sum, line_out.coefficient, scratch.moment)
+    cdef ChangeSums change
+    cdef double fraction, longest
+    cdef int64_t n_whole
+    while True:
+        if leaf_inout.p == 0:
+            return False
+        n_whole = sum_rows(values, leaf_inout, derivatives, scratch, &sums)
+        if n_whole < max(min(rates.min_rows, leaf_inout.n), leaf_inout.p + 1):
+            if n_whole == leaf_inout.n:
+                return False
+            leave_out_rarest(leaf_inout, scratch)
+            continue
+        if not solve_leaf(leaf_inout, n_whole, rates.penalty, scratch, &sums, line_out):
+            return False
+        multiply(leaf_inout, rates.rate, line_out)
+        change = find_values(
+            leaf_inout, derivatives.weight, line_out, scratch, lower_out, upper_out)
+        if change.n_values == n_whole:
+            break
+        if change.n_values < n_whole:
+            return False
+        leave_out_flat(leaf_inout, line_out.coefficient)
     fraction = shortened(rates, lower_out[0], upper_out[0])
     if fraction < 1.0:
-        line_out.constant[0] *= fraction
-        for j in range(leaf.p):
-            line_out.coefficient[j] *= fraction
-        find_values(leaf, derivatives.weight, line_out, scratch, lower_out, upper_out)
-    return lower_out[0] <= upper_out[0]
+        multiply(leaf_inout, fraction, line_out)
+        change = find_values(
+            leaf_inout, derivatives.weight, line_out, scratch, lower_out, upper_out)
+    longest = max(fabs(lower_out[0]), fabs(upper_out[0]))
+    if n_whole < leaf_inout.n:
+        longest = max(longest, fabs(line_out.otherwise))
+    return lower_out[0] <= upper_out[0] and lowers_loss(rates, &change, longest)
 
 
 cdef int64_t line_memory(int64_t p, int64_t n) noexcept nogil:
     cdef int64_t n_blocks = (n + LINEAR_ROWS - 1) // LINEAR_ROWS
-    return p * (p + 3) + (p + 2 + (p + 1) * n_blocks) * LINEAR_ROWS
+    return p * (p + 3) + (p + 2 + (p + 3) * n_blocks) * LINEAR_ROWS
 
 
 cdef void fit_or_keep_constant(
@@ -305,13 +399,15 @@ cdef void fit_or_keep_constant(
     cdef LeafScratch scratch = LeafScratch(
         memory, memory + p, memory + 2 * p, memory + 3 * p, block, value,
         value + (leaf.n + LINEAR_ROWS - 1) // LINEAR_ROWS * LINEAR_ROWS)
+    cdef LeafRows used = leaf[0]
     cdef double lower, upper, width
     cdef bint is_line = fit_line(
-        values, leaf, derivatives, rates, &scratch, &lower, &upper, line_out)
+        values, &used, derivatives, rates, &scratch, &lower, &upper, line_out)
     cdef int64_t i
     if not is_line:
         line_out.constant[0] = lower = upper = line_out.otherwise
-        memset(line_out.coefficient, 0, p * sizeof(double))
+        used.p = 0
+    memset(line_out.coefficient + used.p, 0, (p - used.p) * sizeof(double))
     width = WIDENED * (upper - lower)
     lower -= width
     upper += width
@@ -329,7 +425,7 @@ cdef struct LeafLoop:
     const int64_t* order      # in which leaves are fitted
     Values values
     const int64_t* start
-    const int32_t* feature
+    int32_t* feature
     const int64_t* row_start
     const uint32_t* rows
     Derivatives derivatives
@@ -373,14 +469,15 @@ def fit(
     int32_t[::1] feature_inout, const int64_t[::1] row_start, const uint32_t[::1] rows,
     const float[::1] gradient, const float[::1] hessian, const double[::1] weight,
     const double[::1] leaf_value, double penalty, double rate, double self_concordance,
-    int n_threads, double[::1] score_inout, double[::1] constant_out,
+    int64_t min_rows, int n_threads, double[::1] score_inout, double[::1] constant_out,
     double[::1] coefficient_out, double[::1] mean_out, double[::1] lower_out,
     double[::1] upper_out,
 ):
     """Fit the linear models of a tree's leaves.
 
-    Rows without a finite value in one of the leaf's columns do not count. A column that
-    those before it determine gets no slope.
+    Rows without a finite value in one of the columns of a leaf's model do not count. A column
+    that those before it determine gets no slope, and columns that too many rows miss are no part
+    of the model: see `fit_line`.
 
     - ``address``, (n_features,).
     - ``stride``, (n_features,): bytes between the float64 values of a column; columns that no leaf
@@ -397,6 +494,7 @@ def fit(
     - ``penalty``: on the squares of the coefficients.
     - ``rate``: what coefficients and constants are multiplied by.
     - ``self_concordance``: of the loss; 0: its steps have no limit.
+    - ``min_rows``: that have a finite value in all columns of a line.
     - ``score_inout``, (n,), or None: the leaves' values are added for the rows that count, unless
       None.
     - ``constant_out``, (n_leaves,).
@@ -412,7 +510,7 @@ def fit(
     cdef double[:, ::1] memory
     cdef Values values = Values(&address[0], &stride[0])
     cdef Derivatives derivatives = Derivatives(&gradient[0], NULL, NULL)
-    cdef Rates rates = Rates(penalty, rate, self_concordance)
+    cdef Rates rates = Rates(penalty, rate, self_concordance, min_rows)
     cdef Line lines = Line(
         &constant_out[0], &coefficient_out[0], &mean_out[0], &lower_out[0], &upper_out[0], 0.0)
     if hessian is not None:

@@ -16,6 +16,7 @@ cdef class LineFit:
     cdef const uint8_t[::1] categorical
     cdef const double[:, ::1] weight
     cdef double penalty
+    cdef int64_t min_rows
     cdef Values values
     cdef int64_t leaves_before  # of the forest, before the round
     # Of the round: by leaf, and by coefficient.

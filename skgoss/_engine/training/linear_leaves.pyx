@@ -39,9 +39,9 @@ cdef struct LineLoop:
     const LineTask* tasks
     const Values* values
     Line lines                # of the first leaf of the round; those of the others follow
-    const int32_t* feature
-    double* memory            # of each thread, so many doubles
-    Py_ssize_t share
+    int32_t* feature
+    double* memory            # of each thread
+    Py_ssize_t share          # the doubles of each thread
     Shared* shared
 
 
@@ -123,6 +123,7 @@ cdef class LineFit:
         self.values = Values(&self.address[0], &self.stride[0])
         self.column, self.categorical = dataset.feature, dataset.categorical.view(np.uint8)
         self.weight, self.penalty = weight, settings.linear_lambda
+        self.min_rows = settings.min_child_samples
         self.n_rows, self.numbers = dataset.n_rows, dataset.numbers
 
     def __dealloc__(self):
@@ -212,7 +213,8 @@ cdef class LineFit:
                 round.gradients.gradient, round.gradients.hessian, NULL)
             if self.weight is not None:
                 task[i].derivatives.weight = &self.weight[k if self.weight.shape[0] > 1 else 0, 0]
-            task[i].rates = Rates(self.penalty, ws.learning_rate, ws.self_concordance)
+            task[i].rates = Rates(
+                self.penalty, ws.learning_rate, ws.self_concordance, self.min_rows)
             task[i].score = score
             task[i].leaf = i
             task[i].number = first_leaf + i

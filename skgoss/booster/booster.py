@@ -201,7 +201,7 @@ class Booster(Elsewhere):
         model = self._model
         output = predictions.kind(raw_score, pred_leaf, pred_contrib, pred_interactions)
         rounds = model.rounds(start_iteration, self._length(num_iteration))
-        n_threads = self._n_threads(kwargs, self.predict)
+        n_threads = self._n_threads(kwargs, Booster.predict)
 
         def compute(rows: Any) -> Any:
             columns = self._columns(model, rows, n_threads, validate_features)
@@ -247,7 +247,7 @@ class Booster(Elsewhere):
         """
         model = self._model
         rounds = model.rounds(start_iteration, self._length(num_iteration))
-        n_threads = self._n_threads(kwargs, self.explain)
+        n_threads = self._n_threads(kwargs, Booster.explain)
         return explanation.explanation(
             model,
             self._loaded_columns(model, data, n_threads),
@@ -786,7 +786,7 @@ class Booster(Elsewhere):
             model.schema.n_features,
             "the model",
         )
-        n_threads = self._n_threads(kwargs, self.refit)
+        n_threads = self._n_threads(kwargs, Booster.refit)
         columns = self._loaded_columns(model, data, n_threads, validate_features)
         owner = type(self).__name__
         rows = refit.rows(model, columns, label, weight, group, init_score, owner)

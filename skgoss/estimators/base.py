@@ -638,7 +638,7 @@ class LGBMModel(
             indices of leaves or SHAP values. If the objective of a classifier is a
             function, the result is that of ``predict_proba``.
         """
-        n_threads = self._n_threads(kwargs, self.predict)
+        n_threads = self._n_threads(kwargs, LGBMModel.predict)
         output = predictions.kind(raw_score, pred_leaf, pred_contrib, pred_interactions)
         span = start_iteration, num_iteration
         return self._output(
@@ -743,7 +743,7 @@ class LGBMModel(
             If shap is not installed.
         """
         model = self._model
-        n_threads = self._n_threads(kwargs, self.explain)
+        n_threads = self._n_threads(kwargs, LGBMModel.explain)
         rounds = model.rounds(start_iteration, num_iteration)
         return explanation.explanation(
             model,

@@ -207,7 +207,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
             warning. For several targets, a list with the probabilities of each; raw
             scores are in one array, those of the first target first.
         """
-        n_threads = self._n_threads(kwargs, self.predict_proba)
+        n_threads = self._n_threads(kwargs, LGBMClassifier.predict_proba)
         output = predictions.kind(raw_score, pred_leaf, pred_contrib, pred_interactions)
         span = start_iteration, num_iteration
         return self._output(
@@ -272,7 +272,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
             What ``predict_proba`` returns with ``raw_score``.
         """
         span = start_iteration, num_iteration
-        n_threads = self._n_threads(kwargs, self.decision_function)
+        n_threads = self._n_threads(kwargs, LGBMClassifier.decision_function)
         return self._output(
             X, "raw_score", span, validate_features, n_threads, _probabilities
         )
@@ -323,7 +323,8 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         >>> [model.classes_[row].tolist() for row in sets]
         [[0], [1, 2], [0, 1]]
         """
-        model, n_threads = self._model, self._n_threads(kwargs, self.predict_set)
+        model = self._model
+        n_threads = self._n_threads(kwargs, LGBMClassifier.predict_set)
         compute = model.for_sets(self._owner).sets
         return self._covering(model, X, coverage, n_threads, compute)
 

@@ -233,7 +233,7 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
             (start_iteration, num_iteration),
             validate_features,
             kwargs,
-            self.predict_distribution,
+            LGBMRegressor.predict_distribution,
         )
         return distribution.frozen(scores.T)
 
@@ -307,7 +307,8 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
         if times.ndim != 1 or np.isnan(times).any():
             raise ValueError("times must have one dimension and no missing values.")
         span = start_iteration, num_iteration
-        rows = X, span, validate_features, kwargs, self.predict_survival_function
+        method = LGBMRegressor.predict_survival_function
+        rows = X, span, validate_features, kwargs, method
         return self._at_times_or_levels(_SURVIVAL, times, strata, *rows)
 
     @docstrings.of_prediction
@@ -350,7 +351,7 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
             raise ValueError(f"q must be between 0 and 1, got {q!r}.")
         each = np.atleast_1d(levels)
         span = start_iteration, num_iteration
-        rows = X, span, validate_features, kwargs, self.predict_quantile
+        rows = X, span, validate_features, kwargs, LGBMRegressor.predict_quantile
         values = self._at_times_or_levels(_QUANTILES, each, strata, *rows)
         return values if levels.ndim else values[:, 0]
 
@@ -436,7 +437,8 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
         >>> print(((lower <= y[342:]) & (y[342:] <= upper)).mean())
         0.82
         """
-        model, n_threads = self._model, self._n_threads(kwargs, self.predict_interval)
+        model = self._model
+        n_threads = self._n_threads(kwargs, LGBMRegressor.predict_interval)
         intervals.check_method(method)
         compute = model.for_intervals(self._owner, method).intervals
         return self._covering(model, X, coverage, n_threads, compute)

@@ -110,8 +110,9 @@ def n_jobs(
 ) -> int | None:
     """Return the option ``n_jobs`` from the ``**kwargs`` of a method.
 
-    Other options have no effect on a prediction or a refit. Arguments that only other
-    methods have are an error, and unknown names give a warning.
+    ``method`` is the function of the class: attributes of instances may hide it. Other
+    options have no effect on a prediction or a refit. Arguments that only other methods
+    have are an error, and unknown names give a warning.
     """
     option = OPTION["n_jobs"]
     if not kwargs or method is None:
@@ -124,7 +125,8 @@ def n_jobs(
                 f"{name_of_method} has no argument {name!r}. {refused[name]}"
             )
     by_option, unknown = group_by_option(kwargs)
-    names = [*inspect.signature(method).parameters, *option.precedence]
+    _, *arguments = inspect.signature(method).parameters
+    names = [*arguments, *option.precedence]
     for name in [*unknown, *by_option.get("n_estimators", ())]:
         warn_no_effect(
             f"{name_of_method} has no argument {name!r}",

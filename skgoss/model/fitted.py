@@ -28,7 +28,9 @@ from skgoss.model.trees import CATEGORICAL
 from skgoss.objectives.link import Link
 from skgoss.objectives.objectives import OBJECTIVES
 from skgoss.objectives.survival import COX, Baseline
+from skgoss.utils import optional
 from skgoss.utils.locks import cached_property
+from skgoss.utils.messages import one_line, warn
 from skgoss.utils.plain_values import (
     INT32_MAX,
     Types,
@@ -474,6 +476,7 @@ class FittedModel:
             "origin": None if self.record is None else self._origin(self.record),
             "preset_params": dict(self.preset_params),
             "out_of_fold": self.out_of_fold and self.out_of_fold.state(),
+            "skgoss_version": optional.version(),
             # Files of earlier versions do not have it. Those of equal models are equal,
             # so they do not have times.
             **({"search": self._search_without_times()} if self.search else {}),
@@ -510,6 +513,7 @@ class FittedModel:
         ValueError if an entry is missing, has another type or contradicts another.
         """
         fields = dict(zip(_STATE, entries(state, _STATE, _OWNER), strict=True))
+        _warn_of_later(state)
         check_scores(fields["best_score"], "best_score", is_number)
         link = _restored(Link, fields["link"])
         categories = _restored(Categories, fields["categories"])
@@ -534,6 +538,18 @@ class FittedModel:
             if state.get("baseline") is None
             else Baseline.from_state(state["baseline"]),
         ).check()
+
+
+def _warn_of_later(state: Mapping[str, Any]) -> None:
+    """Warn if a later version has written a state: it may hold more than is read."""
+    types: Types = {"skgoss_version": str}
+    (version,) = entries({"skgoss_version": "", **state}, types, _OWNER)
+    if optional.is_later(version):
+        warn(
+            f"The model was saved by skgoss {one_line(version, 30)}, which is later"
+            f" than this version, {optional.version()}. What is new there is not read,"
+            " so predictions may differ. Update skgoss."
+        )
 
 
 def whole(name: str, value: Any) -> int:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import re
+from functools import lru_cache
 from importlib import metadata
 from types import ModuleType
 from typing import Any
@@ -22,12 +24,29 @@ def optional(module: str, user: str, otherwise: str = "") -> ModuleType:
         raise missing(user, module.partition(".")[0], otherwise=otherwise) from error
 
 
+@lru_cache
 def version() -> str:
     """The version of skgoss; '' if the package is not installed."""
     try:
         return metadata.version("skgoss")
     except metadata.PackageNotFoundError:
         return ""
+
+
+def is_later(other: str) -> bool:
+    """Whether another version of skgoss is later than this one.
+
+    What follows the release, as in 1.2.dev3, does not count.
+    """
+    this = _release(version())
+    return bool(this) and _release(other) > this
+
+
+def _release(text: str) -> list[int]:
+    """The numbers with which a version begins."""
+    numbers = re.match(r"\d{1,9}(?:\.\d{1,9})*|", text)
+    assert numbers is not None  # it may be empty
+    return [int(number) for number in re.findall(r"\d+", numbers[0])]
 
 
 def missing(user: str, *packages: str, otherwise: str = "") -> ImportError:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import copy
 import pickle
+import warnings
 
 import mutations
 import numpy as np
 import pytest
 from model_files_alike import assert_same
 from mutations import drop, put
+from numpy.testing import assert_array_equal
 from saving import WAYS, skops_io
 
+import skgoss
 from skgoss import LGBMClassifier, LGBMModel, LGBMRegressor
 from skgoss.model.ensemble import Ensemble
+from skgoss.utils import optional
 
 KINDS = range(len(mutations.models()))
 
@@ -41,6 +45,46 @@ def test_every_way_checks(way):
     model._model.trees.arrays["left_child"][0] = 1000
     with pytest.raises(ValueError, match="node 0 of tree 0 has the children 1000"):
         WAYS[way](model)
+
+
+VERSIONS = {"0.1.0": False, "0.1.1.dev3": True, "0.2rc1": True, "10": True, "1e9": True}
+VERSIONS |= {"0.0.9": False, "0.1": False, "": False, "one": False, "9" * 5000: True}
+
+
+@pytest.mark.parametrize("version", VERSIONS, ids=lambda version: version[:9])
+def test_a_model_of_a_later_version_gives_a_warning(version, monkeypatch, tmp_path):
+    monkeypatch.setattr(optional, "version", lambda: "0.1.0")
+    model = LGBMRegressor(n_estimators=2).fit(np.eye(60), np.arange(60.0))
+    path = tmp_path / "m.txt"
+    with monkeypatch.context() as later:
+        later.setattr(optional, "version", lambda: version)
+        pickles = pickle.dumps(model), pickle.dumps(model.booster_)
+        model.to_file(path)
+    for read in (
+        *(lambda: pickle.loads(pickles[0]), lambda: pickle.loads(pickles[1])),
+        lambda: LGBMRegressor.from_file(path),
+    ):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            again = read()
+        said = [str(w.message) for w in caught]
+        assert len(said) == VERSIONS[version], said
+        assert all("than this version, 0.1.0." in text for text in said)
+        assert_array_equal(again.predict(np.eye(60)), model.predict(np.eye(60)))
+
+
+def test_models_have_the_version_that_saved_them():
+    model = LGBMRegressor(n_estimators=2).fit(np.eye(60), np.arange(60.0))
+    assert optional.version() == skgoss.__version__
+    state = model.__getstate__()
+    assert state["_booster"].pop("skgoss_version") == skgoss.__version__
+    assert f'"skgoss_version": "{skgoss.__version__}"' in (
+        model.booster_.model_to_string()
+    )
+    # States of earlier versions do not have it.
+    again = LGBMRegressor()
+    again.__setstate__(state)
+    assert_array_equal(again.predict(np.eye(60)), model.predict(np.eye(60)))
 
 
 SCRIPTS = {
@@ -138,7 +182,8 @@ def test_messages(kind, path, value, message):
 @pytest.mark.parametrize("path", [("_booster",), ("_booster", "origin")])
 def test_everything_that_fit_learns_must_be_there(path):
     model = mutations.models()[CLASSES][0]
-    for name in mutations.at(model.__getstate__(), path):
+    # Models of earlier versions do not have their version.
+    for name in mutations.at(model.__getstate__(), path).keys() - {"skgoss_version"}:
         state = copy.deepcopy(model.__getstate__())
         drop(*path, name)(state, None)
         with pytest.raises(ValueError, match=f" has no '{name}'"):

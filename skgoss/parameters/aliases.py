@@ -40,7 +40,8 @@ def suggestion(name: str) -> str:
         return f" {_WHY_NOT[name]}"
     if name in other_libraries.OF_FIT:
         return other_libraries.OF_FIT[name]
-    near = messages.closest(name, CANONICAL_NAME, n=5)
+    # There are many options: one of them is like most names of other libraries.
+    near = messages.closest(name, CANONICAL_NAME, n=5, likeness=0.7)
     canonical = [CANONICAL_NAME[other] for other in near[:1]]
     return messages.did_you_mean([n for n in canonical if n in near] or near)
 

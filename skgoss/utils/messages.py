@@ -49,17 +49,20 @@ class UnusedParameterWarning(UserWarning):
     __module__ = "skgoss"
 
 
-def closest(word: str, names: Iterable[str], n: int = 1) -> list[str]:
+def closest(
+    word: str, names: Iterable[str], n: int = 1, likeness: float = 0.6
+) -> list[str]:
     """The names that are most like a word, the closest first.
 
     Case does not count, nor what separates the parts of a name. Among the close names,
-    those with the same letters come first: two letters are often swapped.
+    those with the same letters come first: two letters are often swapped. ``likeness``
+    is the least ratio of `difflib.SequenceMatcher`.
     """
     names_of: dict[str, str] = {}
     for name in names:
         names_of.setdefault(_plain(name), name)
     plain = _plain(word)
-    near = difflib.get_close_matches(plain, names_of, n=max(n, 5))
+    near = difflib.get_close_matches(plain, names_of, max(n, 5), likeness)
     near.sort(key=lambda name: sorted(name) != sorted(plain))
     return [names_of[name] for name in near[:n]]
 

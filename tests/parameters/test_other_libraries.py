@@ -11,7 +11,7 @@ import skgoss
 from skgoss import Booster, Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor
 from skgoss.estimators.base import LGBMModel
 from skgoss.objectives import objectives
-from skgoss.parameters import other_libraries
+from skgoss.parameters import aliases, other_libraries
 from skgoss.parameters.aliases import CANONICAL_NAME
 
 
@@ -23,6 +23,30 @@ def test_names_of_other_libraries_lead_to_ours():
     names = {name for name in instead if name.isidentifier()}
     assert len(names) > 15
     assert names <= set(CANONICAL_NAME)
+
+
+# What scikit-learn, CatBoost and networks have, and trees do not.
+FOREIGN = "C p atol drop func init jitter kernel degree selection direction density"
+FOREIGN += " activation threshold classes validate kernel_params n_clusters"
+
+
+@pytest.mark.parametrize("name", FOREIGN.split())
+def test_names_without_a_counterpart_get_no_hint(name):
+    assert aliases.suggestion(name) == ""
+
+
+def test_typing_errors_get_a_hint():
+    """Names without one of their letters are close to an option, mostly that one."""
+    n_wrong = 0
+    words = [name for name in aliases.CANONICAL_NAME if len(name) > 3]
+    for word in words:
+        name = word[:2] + word[3:]
+        found = aliases.suggestion(name)
+        assert found or name in aliases.CANONICAL_NAME, name
+        n_wrong += (
+            aliases.CANONICAL_NAME.get(found[15:-2]) != (aliases.CANONICAL_NAME[word])
+        )
+    assert n_wrong < len(words) / 20
 
 
 def arguments(*functions) -> set[str]:

@@ -913,8 +913,9 @@ class LGBMModel(
 
     @property
     def fitted_(self) -> bool:
-        """Whether the model is fitted."""
-        return self.__sklearn_is_fitted__()
+        """True; as other fitted attributes, it does not exist before ``fit``."""
+        check_is_fitted(self)
+        return True
 
     @property
     def objective_(self) -> str | list[str] | Callable[..., Any] | None:

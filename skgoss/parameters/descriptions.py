@@ -334,5 +334,5 @@ feature_importances_ : ndarray of shape (`n_features_in_`,)
     The importances of the columns, as ``importance_type`` says. They are not
     normalized.
 fitted_ : bool
-    Whether the model is fitted. Defined before ``fit``, too.
+    True.
 """)

@@ -109,7 +109,7 @@ def read_state(file: bytes) -> Any:
 def use_state(loaded: Any) -> None:
     """Ask an estimator for all that reads its state."""
     model = loaded[0]
-    if model.fitted_ and model._model.categories.columns:
+    if hasattr(model, "fitted_") and model._model.categories.columns:
         return  # the rows have other categories
     mutations.use_estimator(loaded)
 

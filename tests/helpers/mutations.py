@@ -850,7 +850,7 @@ def load_estimator(damaged: Any) -> Any:
 def use_estimator(loaded: Any) -> None:
     """Ask a model for all that reads its state."""
     model, X = loaded
-    if not model.fitted_ or model.n_features_ != X.shape[1]:
+    if not hasattr(model, "fitted_") or model.n_features_ != X.shape[1]:
         return  # two changes may make a model of more columns: these rows do not fit
     for rows in (X[:3], X):
         leaves = model.predict(rows, pred_leaf=True)

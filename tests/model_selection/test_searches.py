@@ -311,7 +311,7 @@ def test_the_user_keeps_estimator_and_search():
     before = pickle.dumps(search)
     search.fit(*TWO)
     assert search.estimator is estimator
-    assert not estimator.fitted_
+    assert not hasattr(estimator, "fitted_")
     assert pickle.dumps(clone(search)) == before
     loaded = pickle.loads(pickle.dumps(search))
     np.testing.assert_array_equal(loaded.predict(X), search.predict(X))

@@ -900,7 +900,7 @@ def test_a_fit_inside_a_fit_of_the_same_estimator(role):
     options, given = fits_itself(model, role)
     with pytest.raises(RuntimeError, match="LGBMRegressor is already being fitted"):
         model.set_params(**options).fit(RX, RY, **given)
-    assert not model.fitted_
+    assert not hasattr(model, "fitted_")
     model.set_params(objective=None).fit(RX, RY)
     assert model.n_features_in_ == RX.shape[1]
 

@@ -89,7 +89,7 @@ def test_a_fit_does_not_end_before_its_first_round():
     stop = raising(EarlyStopException(0, []), at=0, before=True)
     with pytest.raises(ValueError, match="raised before the first round"):
         model.fit(X, Y, callbacks=[stop])
-    assert not model.fitted_
+    assert not hasattr(model, "fitted_")
     later = fit(raising(EarlyStopException(5, []), at=2, before=True))
     assert later.n_iter_ == later.best_iteration_ == 2
     assert len(later.evals_result_["valid_1"]["l2"]) == 2

@@ -211,6 +211,7 @@ feature_name of fit: training/names_of_columns users/names_that_were_given_to_an
 labels of 'binary' in train: users/binary_labels
 'binary_logloss' of several classes: users/metrics_of_two_classes_for_several
 weights that are all 0: users/weights_of_0
+`fitted_` before `fit`: estimators/before_fit
 objective_: users/names_that_are_shown
 names of other libraries as class attributes:
     users/names_that_are_elsewhere_are_not_there

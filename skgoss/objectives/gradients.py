@@ -82,10 +82,10 @@ class Custom:
     ):
         self.function = UserFunction(function, "objective")
         self.name = self.function.name
-        n_arguments = self.function.n_arguments
-        self.weighs_rows = n_arguments > 2
+        self.weighs_rows = self.function.takes_weight
         # Sizes of queries describe rows that are sorted by query.
-        order = None if queries is None or n_arguments <= 3 else queries.order
+        takes_group = queries is not None and self.function.takes_group
+        order = queries.order if queries is not None and takes_group else None
         self.order = slice(None) if order is None else order
         sizes = None if queries is None else queries.sizes
         # Copies, because the function may write to its arguments.

@@ -54,10 +54,7 @@ TESTED_IN = {
     "model/test_predictions.py": ["model/category_sets", "model/predictor_tables"],
     # Fits of distributions are tested beside these.
     "objectives/test_distributions.py": ["objectives/likelihoods"],
-    "objectives/test_training_objective.py": [
-        "objectives/gradients",
-        "objectives/user_functions",
-    ],
+    "objectives/test_training_objective.py": ["objectives/gradients"],
     # Texts, which docstrings and files show.
     "model_files/test_lightgbm_file.py": ["parameters/lightgbm_text"],
     "parameters/test_docstrings.py": ["parameters/descriptions"],

@@ -147,6 +147,8 @@ one class: estimators/one_class_is_learned
 weights and objectives of two arguments:
     training/a_users_squared_error_is_the_built_in_one_with_weights
     booster/objectives_of_ones_own
+parameters of functions with defaults:
+    objectives/parameters_with_defaults_keep_them_unless_they_are_weights
 class_weight='balanced': fit/balanced_counts_weights_as_copies
     balanced_multiplies_sample_weight
 class_weight of a regressor: users/a_regressor_has_no_classes

@@ -213,14 +213,35 @@ class Fit:
             calls.append(callbacks.ProgressBar())
         return calls
 
+    def _stopping(self) -> tuple[bool, bool]:
+        """Whether metrics end the rounds early, and whether only the first one counts.
+
+        Callbacks may be those of the first process alone.
+        """
+
+        def stopping() -> tuple[bool, bool]:
+            calls = [
+                call
+                for call in self.new_callbacks()
+                if isinstance(call, callbacks.EarlyStopping) and call.enabled
+            ]
+            are_first_only = [call.first_metric_only for call in calls]
+            return bool(calls), any([self.settings.first_metric_only, *are_first_only])
+
+        return self.data.rows.collectives.broadcast(stopping)
+
     def _plan(self) -> FitSetup:
         # A program that only predicts does not load what grows trees.
         from skgoss.training.fit_setup import FitSetup, MultiOutputSetup
 
         data, settings = self.data, self.data.settings
         trees = None if data.init_model is None else data.init_model.trees
-        make_metrics = cache(partial(_metrics, *_OF_METRICS(data)))
-        if not (data.arguments.eval_metric is None and settings.metric is None):
+        has_metrics = not (
+            data.arguments.eval_metric is None and settings.metric is None
+        )
+        stopping = self._stopping() if has_metrics else (False, False)
+        make_metrics = cache(partial(_metrics, *_OF_METRICS(data), *stopping))
+        if has_metrics:
             make_metrics()  # errors come early
         plan = (
             *(settings, data.n_scores, make_metrics, self.n_threads, trees),
@@ -622,10 +643,15 @@ def _metrics(
     levels: tuple[float, ...],
     n_scores: int,
     ranks: bool,
+    stops: bool,
+    is_first_decisive: bool,
 ) -> list[output_metrics.AnyMetric]:
     """The metrics in LightGBM's order.
 
-    First those of fit, then the option's or else the objective's, then functions.
+    First those of fit, then the option's or else the objective's, then functions. If
+    early stopping uses the first one only, it is the first that the user has passed:
+    the objective's metric does not precede functions. Where metrics ``stop`` a fit,
+    unknown names raise ValueError.
     """
     usual = task.default_objective
     words, functions = metric_names.chosen(
@@ -636,7 +662,10 @@ def _metrics(
         by_name = output_metrics.make(
             words,
             settings,
-            [partial(output.metrics, settings) for output in outputs],
+            [
+                partial(output.metrics, settings, refuses_unknown=stops)
+                for output in outputs
+            ],
             [output.task.n_scores for output in outputs],
             joint_link([output.metric_link for output in outputs], task, levels),
         )
@@ -650,8 +679,12 @@ def _metrics(
             classifies=task.n_classes is not None,
             ranks=ranks,
             link=objectives.make_link(cast(str, usual)) if is_usual else link,
+            refuses_unknown=stops,
         )
-    return [*by_name, *_custom_metrics(task, link, functions)]
+    custom = _custom_metrics(task, link, functions)
+    if is_first_decisive and metric_names.begins_with_function(metric, settings.metric):
+        return [*custom, *by_name]
+    return [*by_name, *custom]
 
 
 def _header(

@@ -511,6 +511,15 @@ class FitData:
         else:
             rows = self._evaluated_columns(input_set.X, input_set.name)
         rows = self._rows(rows, input_set).without_zero_weights()
+        if rows.init_score is None and self.rows.init_score is not None:
+            is_dataset = isinstance(input_set.X, Dataset)
+            where = "the init_score of its Dataset" if is_dataset else "eval_init_score"
+            warn(
+                "The training set has init_score, but the evaluation set"
+                f" {input_set.name!r} has none: its metrics are those of predictions"
+                " without start scores, and can end the fit at once. Pass"
+                f" {where}."
+            )
         if self.task.tasks:
             self.task.check_learnable(rows.target, rows.weight)
         return rows

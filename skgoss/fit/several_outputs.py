@@ -147,7 +147,9 @@ class Output:
         """The options of the output in place of those of the fit."""
         return settings.replaced(**self.options)
 
-    def metrics(self, settings: Settings, name: str) -> list[Metric]:
+    def metrics(
+        self, settings: Settings, name: str, *, refuses_unknown: bool = False
+    ) -> list[Metric]:
         """The metric of this name, with the options of the fit."""
         return metric_names.make(
             [name],
@@ -155,6 +157,7 @@ class Output:
             self.task.n_scores,
             classifies=self.task.n_classes is not None,
             link=self.metric_link,
+            refuses_unknown=refuses_unknown,
         )
 
     @property

@@ -17,6 +17,7 @@ from skgoss.parameters.settings import Settings
 from skgoss.utils.messages import (
     closest,
     did_you_mean,
+    refuse,
     warn_unused,
 )
 from skgoss.utils.plain_values import INT32_MAX
@@ -93,6 +94,20 @@ def chosen(
     return names, functions
 
 
+def begins_with_function(metric: Any, option: Any) -> bool:
+    """Whether the first metric that the user has passed to a fit is a function.
+
+    As in LightGBM, those that the ``option`` names come before functions.
+    """
+    passed = [
+        item
+        for value in (metric, option)
+        for item in (value if isinstance(value, list | tuple | set) else [value])
+        if item is not None
+    ]
+    return bool(passed and callable(passed[0])) and not names_and_functions([option])[0]
+
+
 def _plain(name: str) -> str:
     """A name in lower case; 'none' for all of LightGBM's names for no metric."""
     return "none" if name.lower() in NOT_BUILT_IN else name.lower()
@@ -117,13 +132,15 @@ def make(
     classifies: bool = False,
     ranks: bool = False,
     link: Link | None = None,
+    refuses_unknown: bool = False,
 ) -> list[Metric]:
     """Make metrics from names or aliases.
 
     'ndcg@1,3' means NDCG@1 and NDCG@3, and 'None' no metric. A name that is unknown is
-    left out with an UnusedParameterWarning, and one that does not fit the task raises
-    ValueError. In a task that ``classifies``, names of metrics of two and of more
-    classes stand for each other; ``ranks`` tells whether there are queries.
+    left out with an UnusedParameterWarning, unless the call ``refuses_unknown`` names.
+    One that does not fit the task raises ValueError. In a task that ``classifies``,
+    names of metrics of two and of more classes stand for each other; ``ranks`` tells
+    whether there are queries.
     """
     made: list[Metric] = []
     synonyms = _NAMES_BY_CLASSES[n_scores > 1] if classifies else {}
@@ -138,11 +155,16 @@ def make(
         task = None if name is None else METRICS[name].task
         is_foreign = word in other_libraries.ACCEPTED_METRICS
         if name is None or (is_foreign and task not in tasks):
-            warn_unused(
-                f"metric {passed!r} is not known and has no effect."
+            advice = (
                 f"{_advice(passed, tasks)} Use one of {', '.join(METRICS)},"
                 " or a function."
             )
+            unknown = f"metric {passed!r} is not known"
+            if refuses_unknown:
+                message = f"{unknown}, so early stopping would use other metrics."
+                refuse(ValueError(message + advice), "It has no effect.")
+            else:
+                warn_unused(f"{unknown} and has no effect.{advice}")
             continue
         if task not in tasks:
             fitting = [other for other, spec in METRICS.items() if spec.task in tasks]

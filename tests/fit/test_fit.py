@@ -1,13 +1,22 @@
 """One fit: warnings, the options that it uses, and the file of its model."""
 
 import warnings
+from functools import partial
 from threading import Event
 
 import numpy as np
 import pytest
 
 import skgoss
-from skgoss import LGBMClassifier, LGBMRanker, LGBMRegressor
+from skgoss import (
+    Dataset,
+    LGBMClassifier,
+    LGBMRanker,
+    LGBMRegressor,
+    cv,
+    early_stopping,
+    train,
+)
 from skgoss.fit.arguments import FitArguments, input_sets
 from skgoss.fit.time_limit import TimeLimit
 
@@ -161,6 +170,108 @@ def test_early_stopping_asks_for_the_least_improvement():
     model = LGBMRegressor(early_stopping_min_delta=1e9, **options).fit(X, Y, **given)
     assert (model.best_iteration_, len(model.evals_result_["valid_1"]["l2"])) == (1, 3)
     assert LGBMRegressor(**options).fit(X, Y, **given).best_iteration_ > 3
+
+
+def worse_from_round_to_round(name="own"):
+    """A metric whose best round is the first one."""
+    values = iter(range(1000))
+    return lambda y, predicted: (name, float(next(values)), False)
+
+
+BY_FIRST = [
+    {"callbacks": [early_stopping(5, first_metric_only=True, verbose=False)]},
+    {"first_metric_only": True, "early_stopping_round": 5},
+]
+
+
+@pytest.mark.parametrize("way", BY_FIRST)
+@pytest.mark.parametrize(
+    ("passed", "metric", "name"),
+    [
+        ([worse_from_round_to_round], None, "own"),
+        ([worse_from_round_to_round, "l1"], None, "own"),
+        # A built-in metric may be called like the function.
+        ([partial(worse_from_round_to_round, "l2")], None, "l2"),
+        (["l1", worse_from_round_to_round], None, None),
+        ([worse_from_round_to_round], "l1", None),
+        ([worse_from_round_to_round, "l1"], "rmse", None),
+    ],
+)
+def test_the_first_metric_is_the_first_that_was_passed(way, passed, metric, name):
+    options, given = dict(way), {}
+    if "callbacks" in options:
+        given["callbacks"] = options.pop("callbacks")
+    functions = [item() if callable(item) else item for item in passed]
+    rows = X[:50], X[:50, 0]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Several metrics have the same name")
+        model = LGBMRegressor(n_estimators=30, metric=metric, **options).fit(
+            X, Y, eval_set=[rows], eval_metric=functions, **given
+        )
+    history = model.evals_result_["valid_0"]
+    if name is None:
+        assert model.best_iteration_ > 1
+    else:
+        assert model.best_iteration_ == 1
+        assert len(history[name]) == 6
+
+
+def test_functions_of_train_and_cv_are_first_if_no_metric_is_named():
+    calls = [early_stopping(5, first_metric_only=True, verbose=False)]
+    data = Dataset(X, Y)
+    n_kept = []
+    for params in ({}, {"metric": "l2"}):
+        values = iter(range(1000))
+        function = partial(lambda of, p, d: ("own", float(next(of)), False), values)
+        booster = train(
+            {"objective": "l2", **params},
+            data,
+            30,
+            valid_sets=[data.create_valid(X[:50], Y[:50])],
+            feval=function,
+            callbacks=calls,
+        )
+        of_folds = iter(range(1000))
+        function = partial(lambda of, p, d: ("own", float(next(of)), False), of_folds)
+        results = cv(params, data, 30, nfold=2, feval=function, callbacks=calls)
+        n_kept.append((booster.best_iteration, len(results["valid own-mean"])))
+    assert n_kept[0] == (1, 1)
+    assert min(n_kept[1]) > 1
+
+
+def test_early_stopping_by_unknown_metrics_is_refused():
+    rows = {"eval_set": [(X[:50], Y[:50])]}
+    stopped = {"callbacks": [early_stopping(5)]}
+    message = "metric 'f1' is not known, so early stopping would use other metrics"
+    for options, given in (
+        ({"early_stopping_round": 5}, {"eval_metric": "f1"}),
+        ({"early_stopping_round": 5}, {"eval_metric": ["l1", "f1"]}),
+        ({"early_stopping_round": 5, "metric": "f1"}, {}),
+        ({}, {"eval_metric": "f1"} | stopped),
+        ({"objective": "quantile", "alpha": [0.2, 0.5], "metric": "f1"}, stopped),
+    ):
+        with pytest.raises(ValueError, match=message):
+            LGBMRegressor(n_estimators=3, **options).fit(X, Y, **rows, **given)
+    for given in ({}, {"callbacks": [early_stopping(0)]}):
+        with pytest.warns(skgoss.UnusedParameterWarning, match="has no effect"):
+            LGBMRegressor(n_estimators=3).fit(X, Y, **rows, eval_metric="f1", **given)
+
+
+def test_evaluation_sets_without_the_start_scores_that_the_training_set_has():
+    scores, options = np.full(len(Y), 9.0), {"n_estimators": 3}
+    model = LGBMRegressor(**options)
+    [message] = told(
+        lambda: model.fit(X, Y, init_score=scores, eval_set=[(X, Y), (X[:50], Y[:50])])
+    )
+    assert "evaluation set 'valid_1' has none" in message
+    assert message.endswith("Pass eval_init_score.")
+    data = Dataset(X, Y, init_score=scores)
+    sets = [data.create_valid(X[:50], Y[:50])]
+    [message] = told(lambda: train({}, data, 3, valid_sets=sets))
+    assert message.endswith("Pass the init_score of its Dataset.")
+    given = {"eval_set": [(X[:50], Y[:50])], "eval_init_score": [scores[:50]]}
+    assert told(lambda: model.fit(X, Y, init_score=scores, **given)) == []
+    assert told(lambda: model.fit(X, Y, eval_set=given["eval_set"])) == []
 
 
 def test_a_refit_of_one_round_has_one_tree():

@@ -104,6 +104,7 @@ ranker scores: estimators/scorer_is_scikit_learn_s_ndcg
 misspelled options: parameters/unknown_name_is_kept_with_a_warning
     set_params_refuses_unknown_names
 unknown metrics: objectives/unknown_names_have_no_effect names_of_other_libraries
+    fit/early_stopping_by_unknown_metrics_is_refused
 values out of range: parameters/bad_value_is_refused_at_fit
 columns of strings: columns/text_that_is_not_a_category
     fit/values_count_and_not_their_container
@@ -165,6 +166,8 @@ metrics with custom objectives:
     training/custom_objectives_of_classes_are_measured_as_log_odds
     booster/objectives_of_ones_own
 the same metric name twice: training/a_function_with_the_name_of_a_metric
+`first_metric_only` with functions as metrics:
+    fit/the_first_metric_is_the_first_that_was_passed
 AUC of one class: training/a_set_of_one_class_stops_nothing
     objectives/auc_mu_is_the_mean_of_the_pairs_of_classes_that_there_are
 'ndcg' and 'map' of a set without relevant documents:
@@ -191,6 +194,8 @@ training that cannot split any further:
 `objective="regression sqrt"`: users/words_of_files_are_no_objective
 the training set twice in eval_set:
     training/the_training_set_more_than_once_with_other_weights
+init_score of the training set alone:
+    fit/evaluation_sets_without_the_start_scores_that_the_training_set_has
 init_model whose raw scores have another meaning:
     fit/scores_of_another_kind_to_go_on_from
 init_score with init_model: booster/init_model_replaces_init_score

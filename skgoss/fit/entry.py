@@ -112,8 +112,8 @@ def _split(fit: Fit, sets: Sequence[EvaluationSet], no_folds: str) -> None:
     Without folds or a search to be run, the rows stay as they are.
     """
     fit.splits, fit.sets = fit.data.splits(), sets
-    fit.others = next((s for s in sets if s.rows is not fit.data.rows), None)
     fit.pairs = _pairs(fit)
+    fit.others = next((s for s in fit.sets if s.rows is not fit.data.rows), None)
     if fit.pairs is None and fit.data.search is None:
         return
     if fit.pairs is not None and (sets or no_folds):
@@ -133,11 +133,20 @@ def _pairs(fit: Fit) -> list[Pair] | None:
     if "folds" in fit.data.preset_params:
         splitter = min(splitter, splits.most_folds(splits.weighted()))
         if splitter < 2:
-            fit.choose({"folds": None})
+            _leave_folds_out(fit)
             return None
     if splitter is None:
         return None
     return splits.of_option(splitter, fit.data.rows.collectives.broadcast)
+
+
+def _leave_folds_out(fit: Fit) -> None:
+    """Fit one model where a preset asks for folds, but there are too few rows."""
+    before = fit.data.rows
+    fit.choose({"folds": None})
+    fit.data = fit.data.without_zero_weights()
+    fit.splits, rows = fit.data.splits(), fit.data.rows
+    fit.sets = [replace(s, rows=rows) if s.rows is before else s for s in fit.sets]
 
 
 def _refuse_folds(fit: Fit, no_folds: str) -> None:

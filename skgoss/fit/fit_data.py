@@ -150,9 +150,10 @@ class FitData:
         self.groups = self.time = None
         if not (arguments.groups is None and arguments.time is None):
             self._set_groups_and_times(arguments, rows)
-        if settings.folds is None and rows.weight is not None:
-            rows = rows.without_zero_weights()
         self.rows = self.fitted = rows
+        of_all_rows = rows, rows, self.groups, self.time
+        self._drop_zero_weights()
+        rows = self.rows
         self.ranks = rows.queries is not None
         self._set_objective()
         spec = OBJECTIVES.get(str(self.settings.objective))
@@ -168,6 +169,9 @@ class FitData:
         self.preset_params, self.search = {}, None
         if settings.preset is not None:
             self._apply_preset(searches, is_evaluated)
+        if self.settings.folds is not None:
+            # The models of folds also predict rows of weight 0.
+            self.rows, self.fitted, self.groups, self.time = of_all_rows
 
     def replaced(self, **attributes: Any) -> Self:
         """The same data with other values of some attributes."""
@@ -307,16 +311,29 @@ class FitData:
         )
 
     def _set_groups_and_times(self, arguments: FitArguments, rows: Rows) -> None:
-        """Check ``groups`` and ``time``, and take those of the rows that are kept."""
-        partition = rows.partition or RowPartition(len(rows))
-        kept: Any = slice(None)
-        if self.settings.folds is None and rows.weight is not None:
-            kept = partition.all_gather(rows.weight > 0)
+        """Check ``groups`` and ``time``, which are those of the rows of all ranks."""
+        n_rows = len(rows) if rows.partition is None else rows.partition.n_rows
         if arguments.groups is not None:
-            groups = by_row.sortable(arguments.groups, partition.n_rows, "groups")
-            self.groups = groups[kept]
+            self.groups = by_row.sortable(arguments.groups, n_rows, "groups")
         if arguments.time is not None:
-            self.time = splits.check_times(arguments.time, partition.n_rows)[kept]
+            self.time = splits.check_times(arguments.time, n_rows)
+
+    def without_zero_weights(self) -> Self:
+        """The data without rows of weight 0."""
+        other = self.replaced()
+        other._drop_zero_weights()
+        return other
+
+    def _drop_zero_weights(self) -> None:
+        rows = self.rows
+        if rows.weight is None:
+            return
+        if not (self.groups is None and self.time is None):
+            partition = rows.partition or RowPartition(len(rows))
+            kept = partition.all_gather(rows.weight > 0)
+            self.groups = None if self.groups is None else self.groups[kept]
+            self.time = None if self.time is None else self.time[kept]
+        self.rows = self.fitted = rows.without_zero_weights()
 
     def _checked_init_score(self, input_set: InputSet, n_rows: int) -> Floats | None:
         """The start scores of a set; those of an earlier model stand for them."""

@@ -68,8 +68,9 @@ Parameters
 Returns
 -------
 iterator of ndarray of shape {shape}
-    What ``{name}(X, num_iteration=i + 1)`` returns, for i = 0, 1, ... The first one
-    of a mean of the models of folds has the first round of each.
+    What ``{name}(X, num_iteration=i + 1)`` returns, for i = 0, 1, ... A mean of the
+    models of n folds has no prediction before the first round of each: i begins with
+    n - 1.
 """
 
 # What follows the first words of a method that sets a field of a `Dataset`.

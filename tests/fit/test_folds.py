@@ -217,6 +217,40 @@ def test_rows_of_weight_zero_are_ignored(refit):
     np.testing.assert_array_equal(found.oof_prediction_[at], expected.oof_prediction_)
 
 
+@pytest.mark.parametrize("argument", ["groups", "time"])
+def test_folds_of_a_preset_predict_rows_of_weight_zero_too(argument):
+    X, y = numbers(60)
+    weight = np.arange(60) % 3
+    at, options = weight > 0, {"preset": "best", "n_estimators": 1, "max_bin": 15}
+    groups = {argument: np.arange(60) // 6}
+    found = LGBMRegressor(**options).fit(X, y, sample_weight=weight, **groups)
+    groups = {name: values[at] for name, values in groups.items()}
+    some = LGBMRegressor(**options).fit(
+        X[at], y[at], sample_weight=weight[at], **groups
+    )
+    assert found.preset_params_ == some.preset_params_
+    np.testing.assert_array_equal(found.predict(X), some.predict(X))
+    out_of_fold = found.oof_prediction_
+    assert len(out_of_fold) == 60
+    np.testing.assert_array_equal(out_of_fold[at], some.oof_prediction_)
+    # Each row is tested, but for those of the first times.
+    is_tested = np.isfinite(out_of_fold)
+    assert is_tested[~at].sum() == is_tested[at].sum() / 2 > 0
+
+
+def test_a_preset_without_folds_ignores_rows_of_weight_zero():
+    X, y = numbers(60)
+    weight, groups = (np.arange(60) < 30) * 1.0, np.arange(60) // 30
+    options = {"preset": "best", "n_estimators": 2, "min_child_samples": 5}
+    found = LGBMRegressor(**options).fit(
+        X, y, sample_weight=weight, groups=groups, eval_set=[(X, y)]
+    )
+    few = LGBMRegressor(**options).fit(X[:30], y[:30], groups=groups[:30])
+    assert found.preset_params_["folds"] is few.preset_params_["folds"] is None
+    np.testing.assert_array_equal(found.predict(X), few.predict(X))
+    assert len(found.evals_result_["training"]["l2"]) == 2
+
+
 @pytest.mark.parametrize("estimator", [LGBMRegressor, LGBMClassifier])
 def test_no_metric_means_all_rounds(estimator):
     X, y = classes()

@@ -27,7 +27,7 @@ class Lifetimes:
     # lower and the upper bound of the time of the event. Then the number of a stratum.
     columns: list[Floats]
     names: list[str]  # what messages call the columns
-    are_bounds: bool | None  # None: the first column may hold bounds or codes of events
+    are_bounds: bool | None  # None: a column may hold bounds or codes of events
 
     def bounds(self, *, from_0: bool) -> Floats:
         """The bounds between which the event of each row happened, and its stratum.
@@ -40,7 +40,7 @@ class Lifetimes:
         (first, second, *strata), names = self.columns, self.names
         what = "times >= 0" if from_0 else "times above 0"
         if self.are_bounds is None:
-            raise _unclear(first, names[0])
+            raise _unclear(first, second, names)
         if self.are_bounds:
             advice = " of at least the lower bound. Events are 0 or 1, and come first"
             _check(np.isfinite(first) & (first >= 0), first, names[0], "times >= 0")
@@ -61,9 +61,9 @@ def read(
 
     Unless it is known, whether they ``are_bounds`` is told by the first of two or three
     columns. If it holds only 0 and 1, it has events. Otherwise, or if 'lower' is in its
-    name or an upper bound is infinite, it has lower bounds; but only the numbers 0 to 2
-    may be codes of events, too. ValueError if there are no such columns, or values are
-    missing or strings.
+    name or an upper bound is infinite, it has lower bounds; but a column of only the
+    numbers 0 to 2 may hold codes of events, too, in the second column after the times.
+    ValueError if there are no such columns, or values are missing or strings.
     """
     several = targets.several_columns(y, None, name)
     columns, names = ([], []) if several is None else several
@@ -87,7 +87,8 @@ def _are_bounds(first: Floats, second: Floats) -> bool | None:
         return True
     if np.isin(first, _EVENTS).all():
         return False
-    return None if np.isin(first, _CODES).all() else True
+    may_be_codes = np.isin(first, _CODES).all() or np.isin(second, _CODES).all()
+    return None if may_be_codes else True
 
 
 def bounds(y: Any, n_rows: int, name: str = "y", *, from_0: bool = True) -> Floats:
@@ -100,14 +101,19 @@ def is_of_order(objective: str) -> bool:
     return objective.startswith("cox")
 
 
-def _unclear(first: Floats, name: str) -> ValueError:
-    values = ", ".join(f"{value:g}" for value in np.unique(first))
+def _unclear(first: Floats, second: Floats, names: list[str]) -> ValueError:
+    name, values, bounds = names[1], second, "upper bounds"
+    advice = "Events come first, before times"
+    if np.isin(first, _CODES).all():
+        name, values, bounds = names[0], first, "lower bounds"
+        advice = "Compare codes with the one that means the event"
+    found = ", ".join(f"{value:g}" for value in np.unique(values))
     return ValueError(
-        f"{name} holds only {values}, which may be codes of events or lower bounds of"
-        " times. Compare codes with the one that means the event:"
-        " numpy.column_stack([status == code, time]). For bounds, write 'lower' into"
-        " the name of the column, as in pandas.DataFrame({'lower': lower, 'upper':"
-        " upper}), or numpy.inf as the upper bound where the event was not seen."
+        f"{name} holds only {found}, which may be codes of events or {bounds} of times."
+        f" {advice}: numpy.column_stack([status == code, time]). For bounds, write"
+        " 'lower' into the name of the first column, as in pandas.DataFrame({'lower':"
+        " lower, 'upper': upper}), or numpy.inf as the upper bound where the event was"
+        " not seen."
     )
 
 

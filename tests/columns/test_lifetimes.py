@@ -123,6 +123,24 @@ def test_codes_of_events_are_not_taken_for_bounds(codes, strata):
     np.testing.assert_array_equal(lifetimes.bounds(y, 3), y)
 
 
+@pytest.mark.parametrize("code", [1, 2])
+@pytest.mark.parametrize("form", [list, pd.DataFrame, pl.DataFrame])
+def test_times_before_events_are_not_taken_for_bounds(code, form):
+    """Each row has its event, and no time is above its code."""
+    time, event = [0.2, 0.7, 1.0], [code] * 3
+    y = form({"time": time, "event": event})
+    if form is list:
+        y = np.column_stack([time, event]).tolist()
+    message = rf"y holds only {code}, which may be .* Events come first.*status == code"
+    with pytest.raises(ValueError, match=message):
+        lifetimes.bounds(y, 3)
+    y = np.column_stack([time, event])
+    lives = lifetimes.bounds(np.column_stack([y[:, 1] == code, y[:, 0]]), 3)
+    np.testing.assert_array_equal(lives, np.column_stack([time, time]))
+    frame = pd.DataFrame({"lower": time, "upper": event})
+    np.testing.assert_array_equal(lifetimes.bounds(frame, 3), y)
+
+
 @pytest.mark.parametrize(
     ("y", "objective", "words"),
     [

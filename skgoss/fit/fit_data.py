@@ -152,7 +152,8 @@ class FitData:
             self._set_groups_and_times(arguments, rows)
         self.rows = self.fitted = rows
         of_all_rows = rows, rows, self.groups, self.time
-        self._drop_zero_weights()
+        if rows.weight is not None:
+            self._drop_zero_weights()
         rows = self.rows
         self.ranks = rows.queries is not None
         self._set_objective()
@@ -321,15 +322,15 @@ class FitData:
     def without_zero_weights(self) -> Self:
         """The data without rows of weight 0."""
         other = self.replaced()
-        other._drop_zero_weights()
+        if self.rows.weight is not None:
+            other._drop_zero_weights()
         return other
 
     def _drop_zero_weights(self) -> None:
         rows = self.rows
-        if rows.weight is None:
-            return
         if not (self.groups is None and self.time is None):
             partition = rows.partition or RowPartition(len(rows))
+            assert rows.weight is not None
             kept = partition.all_gather(rows.weight > 0)
             self.groups = None if self.groups is None else self.groups[kept]
             self.time = None if self.time is None else self.time[kept]
@@ -449,11 +450,12 @@ class FitData:
             y = np.ascontiguousarray(output.target)
             partition = output.partition or RowPartition(len(y))
             learned = TrainingRows(y, output.weight, partition)
+            if output.init_score is not None:
+                learned = replace(learned, y=y - output.init_score[0])
             start = (
                 spec.start(learned, settings) if settings.boost_from_average else 0.0
             )
-            scores = start if output.init_score is None else output.init_score[0]
-            errors = replace(learned, y=np.abs(y - scores))
+            errors = replace(learned, y=np.abs(learned.y - start))
             scale = getattr(settings, spec.option)
             if errors.percentile(0.05) > spec.linear_above * scale:
                 warn(

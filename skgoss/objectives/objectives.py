@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss._engine.objectives import exact_sum
+from skgoss._engine.objectives import exact_sum, function_kernels
 from skgoss.distributed.collectives import ALONE, Collectives
 from skgoss.distributed.row_partition import RowPartition
 from skgoss.objectives import ranking
@@ -218,9 +218,29 @@ class ObjectiveSpec:
     weighs_rows: bool = False
     # The power of the mean that the standard deviation of the target grows with.
     deviation_power: float = 0.0
+    # The power of the mean in the variance of a deviance whose link is exp.
+    variance_power: Callable[[Settings], float] | None = None
     # The distribution of the target whose parameters are the scores. The loss is the
     # negative log-likelihood.
     distribution: Distribution | None = None
+
+    def start_beside(
+        self, rows: TrainingRows, settings: Settings, scores: Floats
+    ) -> float | None:
+        """The best constant in addition to a score of each row.
+
+        None if there is no formula for it.
+        """
+        if self.link == "identity":
+            return self.start(replace(rows, y=rows.y - scores), settings)
+        if self.variance_power is None:
+            return None
+        power, center = self.variance_power(settings), replace(rows, y=scores).mean()
+        weight = function_kernels.exp((2.0 - power) * (scores - center))
+        weight *= 1.0 if rows.weight is None else rows.weight
+        relative = rows.y * function_kernels.exp(center - scores)
+        found = _log_mean(replace(rows, y=relative, weight=weight), settings)
+        return found - center
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -347,6 +367,7 @@ OBJECTIVES: dict[str, ObjectiveSpec] = {
         start=_log_mean,
         self_concordance=lambda settings: 1.0,
         deviation_power=0.5,
+        variance_power=lambda settings: 1.0,
     ),
     "gamma": ObjectiveSpec(
         "gamma deviance",
@@ -356,6 +377,7 @@ OBJECTIVES: dict[str, ObjectiveSpec] = {
         start=_log_mean,
         self_concordance=lambda settings: 1.0,
         deviation_power=1.0,
+        variance_power=lambda settings: 2.0,
     ),
     "tweedie": ObjectiveSpec(
         "Tweedie deviance with the power `tweedie_variance_power`",
@@ -374,6 +396,7 @@ OBJECTIVES: dict[str, ObjectiveSpec] = {
             settings.tweedie_variance_power - 1.0, 2.0 - settings.tweedie_variance_power
         ),
         deviation_power=0.75,
+        variance_power=lambda settings: settings.tweedie_variance_power,
     ),
     "cross_entropy": ObjectiveSpec(
         "log loss; predicts a probability",

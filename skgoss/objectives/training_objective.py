@@ -7,8 +7,9 @@ double precision when it sums them, so that weights mean copies. The exception i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,11 @@ from skgoss.objectives.percentiles import GroupedRows, percentiles
 from skgoss.objectives.survival import COX, PartialLikelihood
 from skgoss.parameters.settings import Settings
 from skgoss.utils import correct_rounding
-from skgoss.utils.messages import warn
+from skgoss.utils.messages import STANDS_FOR_LIGHTGBM, warn
+
+# Newton's steps to constants end before a step that is shorter, or after so many.
+_LAST_STEP = 1e-7
+_MOST_STEPS = 100
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -105,6 +110,13 @@ class Objective:
     # (n,): weights of the residuals in ``renewed_leaves``, in addition to those of
     # rows.
     renewal_weight: Floats | None = field(default=None, repr=False)
+    # Whether boosting starts from the best constants in addition to the user's scores.
+    adds_start: bool = True
+    # Of start scores, (n,): the constant that fits best in addition to them, or None
+    # if Newton's steps find it.
+    start_beside: Callable[[Floats], float | None] = field(
+        default=lambda scores: None, repr=False
+    )
 
     @property
     def n_scores(self) -> int:
@@ -160,6 +172,43 @@ class Objective:
             assert hessian_out is not None
             gradient_out[~self.trained] = 0.0
             hessian_out[~self.trained] = 1.0
+
+    def added_start(self, scores: Floats, n_threads: int) -> Floats:
+        """The constants that fit best in addition to scores of the rows, (n_scores,).
+
+        All processes call this at the same time.
+        """
+        if not self.adds_start:
+            return np.zeros(self.n_scores)
+        if self.renews_leaves:
+            all_rows = np.arange(scores.shape[1])
+            return self.renewed_leaves(scores[0], [[all_rows]], self.weight)
+        start = self.start_beside(scores[0])
+        if start is None:
+            return self._minimum_beside(scores, n_threads)
+        return np.array([start])
+
+    def _minimum_beside(self, scores: Floats, n_threads: int) -> Floats:
+        """The same by Newton's steps, which are no longer than in a tree."""
+        start, weights = np.zeros(self.n_scores), [None] * self.n_scores
+        if self.weight is not None:
+            weights = list(np.broadcast_to(self.weight, scores.shape))
+        rows = [TrainingRows(self.y, weight, self.partition) for weight in weights]
+        gradient, hessian = np.empty((2, *scores.shape), dtype=np.float32)
+        for _ in range(_MOST_STEPS):
+            moved = np.add(scores, start[:, None], order="C")
+            self.gradients(moved, gradient, hessian, n_threads)
+            step = np.zeros(self.n_scores)
+            for k, of_score in enumerate(rows):
+                slope = of_score.sum_of(gradient[k].astype(np.float64))
+                curvature = of_score.sum_of(hessian[k].astype(np.float64))
+                optimal = np.array([-slope / curvature if curvature > 0 else 0.0])
+                longest = self.longest_steps(optimal, k)
+                step[k] = np.clip(optimal, -longest, longest)[0]
+            start += step
+            if np.abs(step).max() < _LAST_STEP * max(1.0, np.abs(start).max()):
+                break
+        return start
 
     def renewed_leaves(
         self,
@@ -251,9 +300,13 @@ def make_objective(
         "copies": None if "copies" in fields else rows.copies(),
         "trained": np.ones(len(fields["average"]), dtype=bool),
         "partition": rows.partition,
+        "adds_start": True,
     }
     fields = usual | fields
     trained = fields["trained"]
+    # LightGBM adds none to the user's scores.
+    is_added = settings.boost_from_average and not STANDS_FOR_LIGHTGBM.is_set()
+    fields["adds_start"] &= is_added
     is_zero = trained & (not settings.boost_from_average)
     start = np.where(is_zero, 0.0, fields["average"])
     return Objective(**fields, start=start, trains_all=bool(trained.all()))
@@ -262,7 +315,7 @@ def make_objective(
 # What is not as usual if weights are a part of the loss.
 _OWN_WEIGHTS = {"weight": None, "copies": None}
 # Only differences between rows count.
-_NO_START = {"average": np.zeros(1)}
+_NO_START = {"average": np.zeros(1), "adds_start": False}
 # What an objective consists of, by the names of its fields.
 Fields = dict[str, Any]
 
@@ -302,6 +355,7 @@ def _numbers(name: str, settings: Settings, rows: TrainingRows) -> Fields:
         "y": y,
         "derivatives": derivatives,
         "average": np.array([spec.start(rows, settings)]),
+        "start_beside": partial(spec.start_beside, rows, settings),
         "constant_hessian": spec.constant_hessian,
         "renewal_level": spec.renewal_level and spec.renewal_level(settings),
         "renewal_weight": spec.renewal_weight and spec.renewal_weight(y),
@@ -342,6 +396,7 @@ def _custom(
         "link": Link(),
         "derivatives": function,
         "average": np.zeros(n_scores),
+        "adds_start": False,
         "queries": queries,
     } | (_OWN_WEIGHTS if function.weighs_rows else {})
 

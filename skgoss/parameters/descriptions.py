@@ -42,8 +42,8 @@ sample_weight : array-like of shape (n_samples,), default=None
     Weights of the rows. A row of weight 2 counts as two copies of the row, and a
     row of weight 0 is ignored.
 init_score : array-like of shape (n_samples,) or (n_samples, n_classes), default=None
-    Raw scores from which boosting starts; no effect with ``init_model``. They are
-    not part of the model: add them to its raw predictions.
+    Raw scores from which boosting starts, plus the best constant; no effect with
+    ``init_model``. They are not part of the model: add them to its raw predictions.
 group : array-like of shape (n_queries,), default=None
     Number of rows of each query. The rows of a query must be consecutive, and the
     queries in this order. Pass either ``group`` or ``qid``.

@@ -495,8 +495,9 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             BOOL,
             """
             Whether boosting starts from the best constant, such as the mean of the
-            target. If False, it starts from 0. Rankings, 'cox', 'cox_efron' and custom
-            objectives always start from 0.
+            target, or with ``init_score`` from these scores plus the best constant. If
+            False, the constant is 0, as it always is for rankings, 'cox', 'cox_efron'
+            and custom objectives.
             """,
             advice=("Set it to False only to compare with models that start from 0."),
         ),

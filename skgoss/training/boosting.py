@@ -156,10 +156,11 @@ class FinishedRounds:
 class Boosting(LockedRounds):
     """The state of a fit: the scores of the training rows and the trees so far.
 
-    Boosting starts from ``init_score``, of shape (n_scores, n_rows), instead of the
-    best constant. The trees do not include these scores, but they include those of
-    ``init_ensemble``, an earlier model, to which new trees are added. Linear leaves
-    need ``raw``, the values of the rows. In ``settings``, columns have numbers.
+    Boosting starts from the best constant, in addition to ``init_score``, of shape
+    (n_scores, n_rows). The trees include the constant, but not these scores. If they
+    are those of ``init_ensemble``, an earlier model, the trees include that model's
+    trees, and there is no constant. Linear leaves need ``raw``, the values of the rows.
+    In ``settings``, columns have numbers.
     """
 
     # Made only if a column can be split.
@@ -192,8 +193,6 @@ class Boosting(LockedRounds):
         weight = objective.weight
         # That of each copy.
         copy_weight = weight if objective.copies is None else objective.label_weight
-        has_start = init_score is not None
-        start = np.zeros(shape[0]) if has_start else objective.start
         self.dataset = dataset
         self.objective = objective
         self.settings = self._effective_settings(settings)
@@ -202,8 +201,10 @@ class Boosting(LockedRounds):
         self.init_ensemble = init_ensemble
         self.first_round = 0 if init_ensemble is None else init_ensemble.n_rounds
         self.init_score = init_score
-        self.has_default_start = not has_start
-        self.initial_start = start
+        self.has_default_start = init_score is None
+        self.initial_start = objective.start
+        if init_score is not None:
+            self.initial_start = self._start_beside(init_score)
         self.start = self.initial_start
         self.spread = None
         if isinstance(objective.derivatives, Likelihood):
@@ -254,6 +255,12 @@ class Boosting(LockedRounds):
         # The settings that the sampler and the grower were made of.
         self._used_settings = self.settings
         self._publish()
+
+    def _start_beside(self, init_score: Floats) -> Floats:
+        """The constants that are added to start scores, (n_scores,)."""
+        if self.init_ensemble is not None:
+            return np.zeros(self.n_scores)
+        return self.objective.added_start(init_score, self.n_threads)
 
     def _grower(self, forest: Any = None, n_scores: int | None = None) -> TreeGrower:
         """A grower of the trees of all scores, or of the first ones."""

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
+from scipy.optimize import minimize_scalar
 from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.metrics import log_loss, roc_auc_score
 
 from skgoss import (
+    Booster,
     EarlyStopException,
     LGBMClassifier,
     LGBMModel,
@@ -18,6 +22,8 @@ from skgoss import (
     UnusedParameterWarning,
     early_stopping,
 )
+from skgoss.objectives import training_objective
+from skgoss.utils import messages
 
 X, Y = load_breast_cancer(return_X_y=True)
 TRAIN, VALID = (X[:400], Y[:400]), (X[400:], Y[400:])
@@ -665,7 +671,7 @@ def test_history_is_as_long_as_the_model():
 def test_start_scores_go_on_from_another_model(shape):
     first = regressor(n_estimators=5).fit(RX, RY)
     scores = first.predict(RX)
-    second = regressor(n_estimators=7).fit(
+    second = regressor(n_estimators=7, boost_from_average=False).fit(
         RX,
         RY,
         init_score=scores.reshape(shape),
@@ -692,6 +698,152 @@ def test_an_earlier_model_replaces_start_scores(options):
         both.fit(RX, RY, init_model=first, init_score=RY * 7, **sets)
     np.testing.assert_array_equal(both.predict(RX), alone.predict(RX))
     assert both.evals_result_ == alone.evals_result_
+
+
+N = 300
+SIGNAL = RNG.normal(size=N)
+START = 0.7 * SIGNAL - 2.0
+RATES = 1 / (1 + np.exp(-SIGNAL))
+AMOUNTS = np.exp(SIGNAL) + 0.1
+# The targets of an objective, and the loss of raw scores.
+LOSSES = {
+    "regression": (SIGNAL, lambda y, s: (y - s) ** 2),
+    "regression_l1": (SIGNAL, lambda y, s: abs(y - s)),
+    "quantile": (SIGNAL, lambda y, s: np.maximum(0.9 * (y - s), 0.1 * (s - y))),
+    "expectile": (SIGNAL, lambda y, s: np.where(y > s, 0.9, 0.1) * (y - s) ** 2),
+    "mape": (3 * SIGNAL, lambda y, s: abs(y - s) / np.maximum(1, abs(y))),
+    "poisson": (RNG.poisson(AMOUNTS), lambda y, s: np.exp(s) - y * s),
+    "gamma": (AMOUNTS, lambda y, s: y * np.exp(-s) + s),
+    "tweedie": (
+        AMOUNTS * (SIGNAL > 0),
+        lambda y, s: np.exp(0.5 * s) / 0.5 + y * np.exp(-0.5 * s) / 0.5,
+    ),
+    "cross_entropy": (RATES, lambda y, s: np.logaddexp(0, s) - y * s),
+    "cross_entropy_lambda": (
+        RATES,
+        lambda y, s: (
+            (1 - y) * np.logaddexp(0, s) - y * np.log(-np.expm1(-np.logaddexp(0, s)))
+        ),
+    ),
+    "binary": (SIGNAL > 0, lambda y, s: np.logaddexp(0, s) - y * s),
+}
+
+
+@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_boosting_starts_from_the_best_constant_beside_start_scores(name, is_weighted):
+    y, loss = LOSSES[name]
+    weight = np.arange(N) % 4.0 if is_weighted else None
+    if is_weighted and name == "cross_entropy_lambda":
+        pytest.skip("its weights are in the loss")
+    # A tree without a split: its value is the constant.
+    options = {"objective": name, "n_estimators": 1, "min_child_samples": N}
+    kind = classifier if name == "binary" else regressor
+    model = kind(**options, alpha=0.9, tweedie_variance_power=1.5)
+    with pytest.warns(UserWarning, match="has learned nothing"):
+        model.fit(RNG.normal(size=(N, 1)), y, sample_weight=weight, init_score=START)
+    (constant,) = model.predict([[0.0]], raw_score=True)
+
+    def mean_loss(added):
+        return np.average(loss(1.0 * y, START + added), weights=weight)
+
+    best = minimize_scalar(mean_loss, bounds=(-9, 9), options={"xatol": 1e-9}).fun
+    # LightGBM's weighted percentiles are interpolated.
+    within = 1e-4 if name == "mape" else 1e-12
+    assert mean_loss(constant) <= best + within * abs(best)
+    assert mean_loss(0.0) > best * 1.01
+
+
+@pytest.mark.parametrize("name", ["huber", "fair", *list(LOSSES)[:4]])
+def test_start_scores_of_a_location_are_subtracted_targets(name):
+    options = {"objective": name, "n_estimators": 5, "fair_c": 20.0}
+    options["alpha"] = 90.0 if name == "huber" else 0.9
+    of_scores = regressor(**options).fit(RX, RY, init_score=3 * RX[:, 0] + 100)
+    of_targets = regressor(**options).fit(RX, RY - (3 * RX[:, 0] + 100))
+    np.testing.assert_allclose(of_scores.predict(RX), of_targets.predict(RX), rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["poisson", "binary", "multiclass", "normal"])
+@pytest.mark.parametrize("boosting", ["gbdt", "dart", "rf"])
+def test_constant_start_scores_change_no_prediction(name, boosting):
+    y = {
+        "multiclass": np.digitize(RY, [90, 190]),
+        "binary": RY > 140,
+    }.get(name, RY)
+    if (name, boosting) == ("normal", "rf"):
+        pytest.skip("a distribution cannot be learned by a forest")
+    kind = classifier if name in ("binary", "multiclass") else regressor
+    options = {"objective": name, "boosting_type": boosting, "n_estimators": 5}
+    options |= {"subsample": 0.7, "subsample_freq": 1}
+    plain = kind(**options).fit(RX, y)
+    raw = plain.predict(RX, raw_score=True)
+    offset = np.broadcast_to(np.arange(raw[:1].size) * 0.0 + 0.3, raw.shape)
+    model = kind(**options).fit(RX, y, init_score=offset)
+    expected = raw - offset
+    if name == "multiclass":  # which constants do not matter
+        found = model.predict(RX, raw_score=True)
+        np.testing.assert_allclose(
+            found - found.mean(axis=1, keepdims=True),
+            expected - expected.mean(axis=1, keepdims=True),
+            atol=1e-4,
+        )
+    else:
+        found = model.predict(RX, raw_score=True)
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_counts_with_exposures_and_early_stopping_have_the_right_total():
+    rng = np.random.default_rng(0)
+    X, exposure = rng.normal(size=(2000, 4)), rng.uniform(0.1, 3, 2000)
+    y = rng.poisson(exposure * np.exp(0.4 * X[:, 0] - 2))
+    model = LGBMRegressor(objective="poisson", n_estimators=500, num_leaves=7)
+    scores, rows = np.log(exposure), np.arange(2000) < 1500
+    model.fit(
+        X[rows],
+        y[rows],
+        init_score=scores[rows],
+        eval_set=[(X[~rows], y[~rows])],
+        eval_init_score=[scores[~rows]],
+        callbacks=[early_stopping(10, verbose=False)],
+    )
+    expected = np.exp(model.predict(X[rows], raw_score=True) + scores[rows])
+    assert expected.sum() == pytest.approx(y[rows].sum(), rel=0.01)
+    assert model.best_iteration_ > 0
+
+
+@pytest.mark.parametrize("way", ["boost_from_average", "as_lightgbm"])
+def test_start_scores_alone_are_lightgbm_s_rule(way, monkeypatch, lightgbm):
+    options = {"n_estimators": 5, "num_leaves": 7}
+    scores, y = RNG.normal(size=len(RY)), RY / 100
+    kept = {"min_child_samples": 1, "min_child_weight": 0}
+    theirs = lightgbm.LGBMRegressor(**options, **kept, verbosity=-1)
+    theirs.fit(RX, y, init_score=scores)
+    if way == "as_lightgbm":
+        monkeypatch.setattr(messages, "STANDS_FOR_LIGHTGBM", threading.Event())
+        monkeypatch.setattr(
+            training_objective, "STANDS_FOR_LIGHTGBM", messages.STANDS_FOR_LIGHTGBM
+        )
+        messages.STANDS_FOR_LIGHTGBM.set()
+    else:
+        options["boost_from_average"] = False
+    ours = LGBMRegressor(**options, **kept).fit(RX, y, init_score=scores)
+    np.testing.assert_allclose(ours.predict(RX), theirs.predict(RX), rtol=1e-6)
+    read = Booster(model_str=ours.booster_.model_to_string())
+    np.testing.assert_array_equal(read.predict(RX), ours.predict(RX))
+
+
+def test_models_of_start_scores_are_the_same_in_files_and_with_copies_and_threads():
+    y, scores, weight = RY > 140, RNG.normal(size=len(RY)), np.arange(len(RY)) % 3
+    options = {"min_child_samples": 1, "min_data_in_bin": 1}
+    model = classifier(n_jobs=1, **options)
+    model.fit(RX, y, sample_weight=weight, init_score=scores)
+    at = np.repeat(np.arange(len(RY)), weight)
+    copied = classifier(n_jobs=2, **options)
+    copied.fit(RX[at], y[at], init_score=scores[at])
+    raw = model.predict(RX, raw_score=True)
+    np.testing.assert_array_equal(raw, copied.predict(RX, raw_score=True))
+    read = Booster(model_str=model.booster_.model_to_string())
+    np.testing.assert_array_equal(read.predict(RX, raw_score=True), raw)
 
 
 def test_start_scores_of_many_classes():

@@ -130,6 +130,7 @@ def test_steps_of_a_forest_are_not_limited():
 
     def largest(**options):
         options |= {"n_estimators": 1, "learning_rate": 1.0, "min_child_weight": 0.0}
+        options |= {"boost_from_average": False}
         model = LGBMClassifier(min_child_samples=1, objective="binary", **options)
         model.fit(X, y, init_score=np.full(len(X), -9.0))
         return np.abs(next(iter(model._model.trees.trees)).leaf_value).max()

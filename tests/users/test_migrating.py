@@ -64,7 +64,6 @@ custom objectives: estimators/custom_regression custom_classification_returns_ra
 custom metrics: training/functions_of_two_three_and_four_arguments
 positions of documents: objectives/models_and_metrics_are_those_of_lightgbm
     positions_beside_a_text_file
-init_score: training/start_scores_go_on_from_another_model
 init_model: training/a_model_goes_on_from_another
     model_files/earlier_models_of_all_kinds
 model files: model_files/lightgbm_reads_our_files predictions_of_every_objective
@@ -194,6 +193,9 @@ training that cannot split any further:
 `objective="regression sqrt"`: users/words_of_files_are_no_objective
 the training set twice in eval_set:
     training/the_training_set_more_than_once_with_other_weights
+init_score: training/start_scores_go_on_from_another_model
+    start_scores_alone_are_lightgbm_s_rule
+    boosting_starts_from_the_best_constant_beside_start_scores
 init_score of the training set alone:
     fit/evaluation_sets_without_the_start_scores_that_the_training_set_has
 init_model whose raw scores have another meaning:

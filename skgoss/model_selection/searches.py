@@ -48,7 +48,7 @@ from skgoss.parameters.settings import CHANGEABLE
 from skgoss.training.schedule import at_once, run_all
 from skgoss.utils import threads
 from skgoss.utils.cancellation import Cancelled, CancelScope
-from skgoss.utils.messages import warn
+from skgoss.utils.messages import SAID, said_in_call, warn
 from skgoss.utils.public import set_module
 from skgoss.utils.sklearn_private import (
     DocumentedMixin,
@@ -501,17 +501,23 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
 class _ThreadsOfScope(ThreadingBackend):
     """The threads of joblib, whose jobs are in a scope.
 
-    It is cancelled if one fails or Ctrl-C comes, and joblib waits for the others.
+    It is cancelled if one fails or Ctrl-C comes, and joblib waits for the others. What
+    the call of the user has warned of, no thread warns of again.
     """
 
     def __init__(self, scope: CancelScope) -> None:
         super().__init__()
         self._scope = scope
+        self._said = said_in_call()
 
     def _get_pool(self) -> ThreadPool:
         if self._pool is None:
-            self._pool: ThreadPool = ThreadPool(self._n_jobs, self._scope.adopt_thread)
+            self._pool: ThreadPool = ThreadPool(self._n_jobs, self._begin_thread)
         return self._pool
+
+    def _begin_thread(self) -> None:
+        SAID.set(self._said)
+        self._scope.adopt_thread()
 
     def abort_everything(self, ensure_ready: bool = True) -> None:
         if not self._scope.is_cancelled:

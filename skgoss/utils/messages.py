@@ -9,10 +9,19 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from types import FrameType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 # Frames of these packages are skipped: a warning points at a line of the user.
-_NOT_THE_USER = frozenset({"skgoss", "sklearn", "joblib"})
+_NOT_THE_USER = frozenset(
+    {"skgoss", "sklearn", "joblib", "concurrent", "multiprocessing", "threading"}
+)
+# Warnings that were given: their texts and categories.
+Said = set[tuple[str, type[Warning]]]
+# What the call of the user has warned of that a thread works for. None: the frames of
+# this thread lead to this call, whose first frame has a local variable of the name.
+SAID: ContextVar[Said | None] = ContextVar("SAID", default=None)
+_SAID = "__skgoss_said__"
 
 # Hears what a fit says, if its user is in another process: f(text, category), where
 # messages that are no warnings have no category.
@@ -110,14 +119,38 @@ def one_line(value: object, length: int | None = None) -> str:
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the line of the user's code that led here."""
+    """Warn at the line of the user's code that led here, once in each call of theirs.
+
+    The filter "default" of Python does not suffice for that: it forgets what was said
+    whenever filters change, as scikit-learn changes them for each fit of a search.
+    """
     listener = LISTENER.get()
     if listener is not None:
         return listener(message, category)
-    frame, level = sys._getframe(1), 2
+    called, level = _call_of_user()
+    said = _said_in(called)
+    if (message, category) not in said:
+        said.add((message, category))
+        warnings.warn(message, category, stacklevel=level)
+
+
+def said_in_call() -> Said:
+    """What the call of the user that led here has warned of."""
+    return _said_in(_call_of_user()[0])
+
+
+def _call_of_user() -> tuple[FrameType, int]:
+    """The first frame of packages, and how far from the caller the user's frame is."""
+    frame = called = sys._getframe(2)
+    level = 2
     while frame.f_back is not None and _package(frame.f_globals) in _NOT_THE_USER:
-        frame, level = frame.f_back, level + 1
-    warnings.warn(message, category, stacklevel=level)
+        frame, called, level = frame.f_back, frame, level + 1
+    return called, level
+
+
+def _said_in(called: FrameType) -> Said:
+    said = SAID.get()
+    return called.f_locals.setdefault(_SAID, set()) if said is None else said
 
 
 def warn_unused(message: str) -> None:

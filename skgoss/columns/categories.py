@@ -21,9 +21,9 @@ from skgoss.columns.factorize import (
     factorize,
     factorize_values,
     is_missing,
-    is_text,
     needs_encoding,
     small_categorical,
+    text_library,
 )
 from skgoss.columns.floats import NO_NUMBERS, as_floats
 from skgoss.columns.names import unknown_column
@@ -51,9 +51,9 @@ class Vocabulary:
     # Whether the column held strings or categories, and not whole numbers: see
     # `needs_encoding`.
     needs_encoding: bool = False
-    # Whether these are the strings of a column that nobody has called categorical. Not
-    # saved with a model.
-    is_text: bool = False
+    # The library of a column of strings that nobody has called categorical, such as
+    # 'pandas'; '' for other columns. Not saved with a model.
+    text_of: str = ""
     # The number of each value.
     number_of: dict[Any, int] = field(init=False, repr=False)
     # The last index of categories that `recode` has seen, and their numbers.
@@ -266,7 +266,7 @@ class Categories:
         return Vocabulary(
             in_order(occurring),
             needs_encoding=True,
-            is_text=column not in (self.declared or ()) and is_text(series),
+            text_of="" if column in (self.declared or ()) else text_library(series),
         )
 
     def encode_numbers(

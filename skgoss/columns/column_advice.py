@@ -2,49 +2,41 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from skgoss.columns.categories import Vocabulary, is_number
-from skgoss.utils.messages import warn
+from skgoss.columns import text_forms
+from skgoss.columns.categories import Vocabulary
+from skgoss.utils.messages import type_name, warn
 
-_PARSED = "d = pandas.to_datetime({0}), then d.dt.year, d.dt.month and d.dt.day_of_week"
+_PARTS = "d.dt.year, d.dt.month and d.dt.day_of_week"
 # What to write for a column ``{0}``, such as X['sold'], by its kind and library.
 _RECIPES = {
     "dates": {
         "pandas": "{0}.dt.year, {0}.dt.month and {0}.dt.day_of_week",
         "polars": "{0}.dt.year(), {0}.dt.month() and {0}.dt.weekday()",
-        "pyarrow": "pyarrow.compute.year({0}), .month({0}) and .day_of_week({0})",
+        "pyarrow": "pyarrow.compute.year({0}), pyarrow.compute.month({0}) and"
+        " pyarrow.compute.day_of_week({0})",
     },
     "durations": {
         "pandas": "pandas.to_timedelta({0}).dt.total_seconds()",
-        "polars": "{0}.dt.total_seconds()",
+        "polars": "{0}.dt.total_microseconds() / 1e6",
     },
     "times of day": {
-        "pandas": "{0}.map(lambda t: t.hour)",
-        "polars": "{0}.dt.hour()",
-        "pyarrow": "pyarrow.compute.hour({0})",
+        "pandas": "{0}.map(lambda t: 60 * t.hour + t.minute, na_action='ignore')",
+        "polars": "{0}.cast(polars.Int64) / 6e10",
+        "pyarrow": "pyarrow.compute.divide({0}.cast(pyarrow.time64('ns'))"
+        ".cast('int64').cast('float64'), 6e10)",
     },
-    "date objects": {"pandas": _PARSED},
-    "text that is a date": {
-        "pandas": _PARSED,
-        "polars": "d = {0}.str.to_datetime(), then d.dt.year(), d.dt.month() and"
-        " d.dt.weekday()",
-    },
-    "text that is a number": {
-        "pandas": "pandas.to_numeric({0}, errors='coerce')",
-        "polars": "{0}.cast(polars.Float64, strict=False)",
-    },
-    "text that is a number with signs": {
-        "pandas": "pandas.to_numeric({0}.str.replace('[^0-9.-]', '', regex=True))",
-        "polars": "{0}.str.replace_all('[^0-9.-]', '').cast(polars.Float64)",
-    },
+    "date objects": {"pandas": f"d = pandas.to_datetime({{0}}), then {_PARTS}"},
+    # The parts of a missing period are -1.
+    "periods": {"pandas": f"d = {{0}}.dt.to_timestamp(), then {_PARTS}"},
 }
 _KIND_OF_TYPE = {
-    **dict.fromkeys(("Date", "Datetime", "Period"), "dates"),
+    **dict.fromkeys(("Date", "Datetime"), "dates"),
+    "Period": "periods",
     **dict.fromkeys(("Timestamp", "date", "datetime", "datetime64"), "date objects"),
     **dict.fromkeys(("Duration", "timedelta", "timedelta64", "Timedelta"), "durations"),
     **dict.fromkeys(("Time", "time"), "times of day"),
@@ -74,11 +66,14 @@ def unusable_array(dtype: np.dtype[Any]) -> str:
     if dtype.kind == "M":
         return (
             f"X holds dates ({dtype}). Convert them to numbers, for example days with"
-            " X.astype('datetime64[D]').astype(float)."
+            " (X - numpy.datetime64(0, 'D')) / numpy.timedelta64(1, 'D')."
         )
+    # Months have no fixed number of days.
+    are_long = np.datetime_data(dtype)[0] in "YM"
+    unit, name = ("M", "months") if are_long else ("D", "days")
     return (
-        f"X holds durations ({dtype}). Convert them to numbers, for example days with"
-        " X / numpy.timedelta64(1, 'D')."
+        f"X holds durations ({dtype}). Convert them to numbers, for example {name} with"
+        f" X / numpy.timedelta64(1, '{unit}')."
     )
 
 
@@ -89,106 +84,116 @@ def _example(kind: str, name: Any, library: str) -> str:
 
 # Fewer values may be codes or groups, even if they look like numbers or dates.
 _FEW = 10
-# So many values show what a column holds, if this fraction of them looks alike.
-_SAMPLE = 50
-_MOST = 0.9
 # More values than this are names, if so many of the rows have their own.
 _MANY = 100
 _NEARLY_ALL = 0.75
 
-_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
-_DATE = re.compile(
-    rf"(?:\d{{4}}([-/.])\d{{1,2}}\1\d{{1,2}}|\d{{1,2}}([-/])\d{{1,2}}\2\d{{2}}(?:\d\d)?"
-    rf"|\d{{1,2}}\.\d{{1,2}}\.\d{{4}}|\d{{4}}-(?:0\d|1[0-2])"
-    rf"|\d{{1,2}}[ -]{_MONTH}[ -]\d{{2,4}}|{_MONTH} \d{{1,2}},? \d{{4}})"
-    r"(?:[T ].*)?|\d{1,2}:\d\d(?::\d\d.*)?",
-    re.IGNORECASE,
-)
-# Also with signs of money and percentages, but without the leading zeros of codes.
-_NUMBER = re.compile(
-    r"\s*[-+$€£]{0,2}\s?(?!0\d)(?:\d[\d,]*\.?\d*|\.\d+)(?:e[-+]?\d+)?\s?[%$€£]?\s*",
-    re.IGNORECASE,
-)
-
-
-class _Trap(NamedTuple):
-    """A kind of text that is not a category."""
-
-    kind: str
-    problem: str
-    advice: str
-
-
-_DATES = _Trap(
-    "text that is a date",
-    "Dates stored as text become unordered categories, and later dates are unknown",
-    "Convert them to numbers",
-)
-_NUMBERS = _Trap(
-    "text that is a number",
-    "Numbers stored as text become unordered categories",
-    "Convert them",
-)
-_SIGNS = _NUMBERS._replace(kind="text that is a number with signs")
-_NAMES = _Trap(
-    "names",
-    "Text that differs in most rows gives categories of one row, from which a model"
-    " learns nothing",
-    "Drop it, or extract categories or numbers from it",
-)
+# The problem and what to do, by the kind of text. No example of a value is shown: it
+# would differ between the folds of a search, and repeat the warning.
+_NAMES = text_forms.Form("names", ())
+_ADVICE = {
+    "dates": (
+        "Dates stored as text become unordered categories, and later dates are unknown",
+        "Convert them to numbers",
+    ),
+    "times": (
+        "Times stored as text become unordered categories",
+        "Convert them to minutes",
+    ),
+    "durations": (
+        "Durations stored as text become unordered categories",
+        "Convert them to minutes",
+    ),
+    "numbers": (
+        "Numbers stored as text become unordered categories",
+        "Convert them",
+    ),
+    "whole numbers": (
+        "Numbers stored as text become unordered categories",
+        "Convert them if they are quantities, not codes",
+    ),
+    "names": (
+        "Text that differs in most rows gives categories of one row, from which a model"
+        " learns nothing",
+        "Drop it, or extract categories or numbers from it",
+    ),
+}
 
 
 def warn_of_text(
     vocabularies: Mapping[int, Vocabulary],
     names: Sequence[Any] | None,
+    names_in_data: Sequence[Any] | None,
     n_rows: int,
-    library: str,
 ) -> None:
     """Warn of columns of text that are dates, numbers, or different in most rows.
 
     Columns that the user says are categorical, by dtype or option, are not looked at.
+    ``names`` are what the user calls the columns, and ``names_in_data`` those of the
+    data frame.
     """
-    found: dict[_Trap, list[tuple[Any, str]]] = {}
+    found: dict[tuple[text_forms.Form, str], list[int]] = {}
     for column, words in sorted(vocabularies.items()):
-        if words.is_text and len(words.values) > _FEW:
-            for trap, example in _traps(words.values, n_rows):
-                name = column if names is None else str(names[column])
-                found.setdefault(trap, []).append((name, example))
-    for trap, columns in found.items():
-        listed = ", ".join(f"{name!r} ({example})" for name, example in columns[:5])
+        if words.text_of and len(words.values) > _FEW:
+            form = text_forms.find(words.values)
+            if form is None and len(words.values) > max(_MANY, _NEARLY_ALL * n_rows):
+                form = _NAMES
+            if form is not None:
+                found.setdefault((form, words.text_of), []).append(column)
+    for (form, library), columns in found.items():
+        listed = ", ".join(
+            repr(j if names is None else str(names[j])) for j in columns[:5]
+        )
         listed += ", ..." if len(columns) > 5 else ""
+        problem, advice = _ADVICE[form.kind]
+        how = _how_to_read(form, _code_of_column(columns[0], names_in_data), library)
         warn(
-            f"{trap.problem}: column{'s' if len(columns) > 1 else ''} {listed}."
-            f" {trap.advice}{_example(trap.kind, columns[0][0], library)}. To keep"
-            " them as categories, list them in categorical_feature."
+            f"{problem}: column{'s' if len(columns) > 1 else ''} {listed}."
+            f" {advice}{how}. To keep them as categories, list them in"
+            " categorical_feature."
         )
 
 
-def _traps(values: list[Any], n_rows: int) -> Iterator[tuple[_Trap, str]]:
-    """What a column's different values are, if they are no categories; an example."""
-    positions = np.linspace(0, len(values) - 1, min(len(values), _SAMPLE)).astype(int)
-    sample = [values[position] for position in positions.tolist()]
-    dates = [v for v in sample if isinstance(v, str) and _DATE.fullmatch(v)]
-    numbers = list(filter(_stands_for_number, sample))
-    if len(dates) >= _MOST * len(sample):
-        yield _DATES, repr(dates[0])
-    elif len(numbers) >= _MOST * len(sample):
-        others = [value for value in values if not _stands_for_number(value)]
-        example = f"{others[0]!r} among numbers" if others else repr(numbers[0])
-        yield (_NUMBERS if all(map(_is_float, numbers)) else _SIGNS), example
-    elif len(values) > max(_MANY, _NEARLY_ALL * n_rows):
-        yield _NAMES, repr(values[0])
+def _code_of_column(column: int, names: Sequence[Any] | None) -> str:
+    return f"X.iloc[:, {column}]" if names is None else f"X[{str(names[column])!r}]"
 
 
-def _stands_for_number(value: Any) -> bool:
-    if isinstance(value, str):
-        return _NUMBER.fullmatch(value) is not None
-    return is_number(value)
+def how_to_convert(given: Any, name: str, values: Sequence[Any]) -> str:
+    """The end of a sentence about an argument that holds text: code that reads it.
+
+    ``values`` are the strings in the argument ``given``, which may be an array, a list
+    or a column of a data frame.
+    """
+    form = text_forms.find(list(dict.fromkeys(values)))
+    if form is None:
+        return ""
+    library = type_name(given).partition(".")[0]
+    if library not in ("polars", "pyarrow"):
+        name, library = f"pandas.Series({name})", "pandas"
+    return _how_to_read(form, name, library, to_numbers=False)
 
 
-def _is_float(value: Any) -> bool:
-    try:
-        float(value)
-    except ValueError:
-        return False
-    return True
+def _how_to_read(
+    form: text_forms.Form, column: str, library: str, *, to_numbers: bool = True
+) -> str:
+    """The end of a sentence, without its stop: the code that reads text.
+
+    ``column`` is the code of the column. If several recipes are possible, the text says
+    what decides. Dates stay dates unless they are wanted ``to_numbers``.
+    """
+    if library == "pyarrow":
+        column, library = f"{column}.to_pandas()", "pandas"
+    codes = [getattr(recipe, library, None) for recipe in form.recipes]
+    if None in codes:
+        return ""
+    texts = [code.read.format(column) for code in codes]
+    if to_numbers:
+        texts = [
+            f"d = {text}, then {code.parts}" if code.parts else text
+            for text, code in zip(texts, codes, strict=True)
+        ]
+    if len(texts) == 1:
+        return f", for example {texts[0]}"
+    conditions = [recipe.condition for recipe in form.recipes]
+    cases = [f"If {c}: {text}" for c, text in zip(conditions, texts, strict=True)]
+    return "".join(f". {case}" for case in cases or filter(None, [form.problem]))

@@ -466,7 +466,7 @@ def _numbers(series: nw.Series[Any]) -> NDArray[Any]:
 
 
 def _unusable(series: nw.Series[Any] | factorize.ArrayColumn, type_: str) -> ValueError:
-    library = "" if series.implementation is None else series.implementation.value
+    library = factorize.library(series)
     return ValueError(column_advice.unusable(series.name, type_, library))
 
 

@@ -62,9 +62,15 @@ def needs_encoding(series: nw.Series[Any] | ArrayColumn) -> bool:
     return isinstance(series.dtype, _ENCODED)
 
 
-def is_text(series: nw.Series[Any] | ArrayColumn) -> bool:
-    """Whether a column that `needs_encoding` is not of a dtype of categories."""
-    return not isinstance(series.dtype, nw.Categorical | nw.Enum)
+def library(series: nw.Series[Any] | ArrayColumn) -> str:
+    """The name of the library of a column; '' for arrays."""
+    return "" if series.implementation is None else series.implementation.value
+
+
+def text_library(series: nw.Series[Any] | ArrayColumn) -> str:
+    """The library of a column that `needs_encoding`; '' if its dtype is categorical."""
+    is_categorical = isinstance(series.dtype, nw.Categorical | nw.Enum)
+    return "" if is_categorical else library(series)
 
 
 def factorize(series: nw.Series[Any] | ArrayColumn) -> Factorized:

@@ -94,7 +94,7 @@ class _ColumnKind(NamedTuple):
     values: list[Any] = []  # noqa: RUF012 - is not changed
     is_ordered: bool = False
     needs_encoding: bool = False
-    is_text: bool = False
+    text_of: str = ""
 
     @classmethod
     def from_vocabulary(cls, words: Vocabulary) -> _ColumnKind:
@@ -106,13 +106,13 @@ class _ColumnKind(NamedTuple):
         elif words.needs_encoding:
             kind = "strings or categories"
         return cls(
-            kind, words.values, words.is_ordered, words.needs_encoding, words.is_text
+            kind, words.values, words.is_ordered, words.needs_encoding, words.text_of
         )
 
     def vocabulary(self, values: Iterable[Any]) -> Vocabulary:
         """The vocabulary of this kind for all rows, which hold some values."""
         values = self.values if self.is_ordered else in_order(values)
-        return Vocabulary(values, self.is_ordered, self.needs_encoding, self.is_text)
+        return Vocabulary(values, self.is_ordered, self.needs_encoding, self.text_of)
 
 
 _NUMBERS = _ColumnKind("numbers")

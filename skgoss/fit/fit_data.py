@@ -51,7 +51,7 @@ from skgoss.parameters.settings import Settings
 from skgoss.training import constraints
 from skgoss.training.evaluation import EvaluationSet
 from skgoss.utils import threads
-from skgoss.utils.messages import type_name, warn, warn_unused
+from skgoss.utils.messages import warn, warn_unused
 
 Floats = NDArray[np.float64]
 
@@ -164,8 +164,8 @@ class FitData:
             column_advice.warn_of_text(
                 self.schema.categories.vocabularies,
                 self.column_names,
+                self.schema.feature_names,
                 rows.collectives.total(len(rows)),
-                "polars" if "polars" in type_name(training.X) else "pandas",
             )
         self.preset_params, self.search = {}, None
         if settings.preset is not None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold
 
 from skgoss.binning.rows import Rows
-from skgoss.columns import by_row, lifetimes
+from skgoss.columns import by_row, column_advice, lifetimes
 from skgoss.dataset import fields
 from skgoss.fit.task import Task
 from skgoss.parameters.settings import Settings
@@ -335,10 +335,12 @@ def check_times(time: Any, n_rows: int) -> Indices:
     """
     values = by_row.values(time, n_rows, "time")
     is_object = values.dtype.kind in "USO"
-    if is_object and any(isinstance(value, str | bytes) for value in values):
+    text = [v for v in values.tolist() if isinstance(v, str | bytes)] * is_object
+    if text:
+        how = column_advice.how_to_convert(time, "time", text)
         raise TypeError(
             "time must hold numbers or dates, got text, which may sort differently."
-            " Convert it, for example by pandas.to_datetime."
+            f" Convert it to numbers or dates{how}."
         )
     number = by_row.distinct(values, "time")[1]
     if not number.any():

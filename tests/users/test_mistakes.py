@@ -148,13 +148,13 @@ MISTAKES = {
     # Dates and lists
     "regressor().fit(dates, r)": ("Column 'sold' holds dates", "X['sold'].dt.month"),
     "regressor().fit(dates - dates.min(), r)": ("durations", "dt.total_seconds()"),
-    "regressor().fit(dates.to_numpy(), r)": ("X holds dates", "astype(float)"),
+    "regressor().fit(dates.to_numpy(), r)": ("X holds dates", "numpy.timedelta64(1, 'D')"),
     "regressor().fit(dates.astype(object), r)": ("pandas.to_datetime(X['sold'])",),
     "regressor().fit(pd.DataFrame({'a': [[1, 2]] * 60}), r)": ("'a' holds lists",),
     "regressor().fit(dates.astype(str), r)": (
         "Dates stored as text",
-        "'sold' ('2020-01-01')",
-        "pandas.to_datetime(X['sold'])",
+        "'sold'",
+        "pandas.to_datetime(X['sold'], format='%Y-%m-%d'",
     ),
     # Survival analysis
     "classifier(objective='cox').fit(X, y)": ("event times", "use LGBMRegressor"),

@@ -1,0 +1,356 @@
+"""Dates, times and numbers that are stored as text, and the code that reads them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+# A sample of this size shows what a column holds, if this fraction of it looks alike.
+_SAMPLE = 50
+_MOST = 0.9
+
+
+class Code(NamedTuple):
+    """Code for one library, in which {0} stands for the column."""
+
+    read: str
+    # What to make of what was read, d, if it is not a number.
+    parts: str = ""
+
+
+class Recipe(NamedTuple):
+    """Code that reads a column of text."""
+
+    pandas: Code
+    polars: Code | None
+    condition: str = ""  # when it is right, if the values do not say
+
+
+class Form(NamedTuple):
+    """What the text of a column stands for."""
+
+    kind: str
+    recipes: tuple[Recipe, ...]
+    problem: str = ""  # why there are no recipes
+
+
+_SEVERAL = "They are written in several forms, so read each form by itself"
+
+
+def find(values: Sequence[Any]) -> Form | None:
+    """What the distinct values of a column stand for; None: they are only text."""
+    sample = _sample(values)
+    return _dates(values, sample) or _times(values, sample) or _numbers(values, sample)
+
+
+def _sample(values: Sequence[Any]) -> list[Any]:
+    positions = np.linspace(0, len(values) - 1, min(len(values), _SAMPLE)).astype(int)
+    return [values[position] for position in positions.tolist()]
+
+
+def _have_digits(values: Iterable[Any]) -> bool:
+    """Whether a value is more than a word for a missing one, such as "n/a"."""
+    return any(c.isdigit() for value in values for c in str(value))
+
+
+# --- Dates and times ------------------------------------------------------------------
+
+_MONTHS = "january february march april may june july august september october november"
+_NAMES = [*_MONTHS.split(), "december"]
+# Of each directive of `strptime`. The longest of several alternatives comes first.
+_DIRECTIVES = {
+    "%Y": "[0-9]{4}",
+    "%y": "[0-9]{2}",
+    "%m": "(?:1[0-2]|0?[1-9])",
+    "%d": "(?:3[01]|[12][0-9]|0?[1-9])",
+    "%B": f"(?:{'|'.join(_NAMES)})",
+    "%b": f"(?:{'|'.join(name[:3] for name in _NAMES)})",
+    "%H": "(?:2[0-3]|[01]?[0-9])",
+    "%I": "(?:1[0-2]|0?[1-9])",
+    "%M": "[0-5][0-9]",
+    "%S": "[0-5][0-9]",
+    ".%f": r"\.[0-9]{1,9}",
+    "%p": "[AP]M",
+    "%z": "(?:Z|[-+][0-9]{2}:?[0-9]{2})",
+}
+# Without separators, few numbers of eight digits are dates.
+_COMPACT = "(?:19|20)[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])"
+_DATES = [
+    *("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%Y%m%d"),
+    # Between points, the day comes first unless this is impossible.
+    *("%d.%m.%Y", "%d.%m.%y", "%m.%d.%Y"),
+    *("%d/%m/%Y", "%m/%d/%Y", "%d/%m/%y", "%m/%d/%y"),
+    *("%d-%m-%Y", "%m-%d-%Y", "%d-%m-%y", "%m-%d-%y"),
+    *("%d-%b-%Y", "%d-%B-%Y", "%d-%b-%y", "%d %b %Y", "%d %B %Y", "%d %b %y"),
+    *("%b %d, %Y", "%B %d, %Y", "%b %d %Y", "%B %d %Y", "%Y-%m"),
+]
+_TIMES = ["%H:%M", "%H:%M:%S", "%H:%M:%S.%f", "%I:%M %p", "%I:%M:%S %p"]
+_AFTER_DATES = [
+    "",
+    *(f"{gap}{time}{zone}" for gap in " T" for time in _TIMES for zone in ("", "%z")),
+]
+# Libraries disagree on the century of later years.
+_LAST_YEAR = 40
+
+
+@lru_cache(maxsize=200)
+def _pattern(form: str) -> re.Pattern[str]:
+    pattern = re.escape(form).replace(r"\.%f", ".%f")
+    for directive, digits in _DIRECTIVES.items():
+        pattern = pattern.replace(directive, digits)
+    if form.startswith("%Y%m%d"):
+        pattern = _COMPACT + _pattern(form.removeprefix("%Y%m%d")).pattern
+    return re.compile(pattern, re.IGNORECASE)
+
+
+def _fits(form: str, value: Any) -> bool:
+    return isinstance(value, str) and _pattern(form).fullmatch(value) is not None
+
+
+def _date_forms(value: Any) -> list[str]:
+    if not isinstance(value, str):
+        return []
+    starts = ((date, _pattern(date).match(value)) for date in _DATES)
+    return [
+        date + time
+        for date, start in starts
+        if start is not None
+        for time in (_AFTER_DATES if "%d" in date else [""])
+        if _pattern(time).fullmatch(value, start.end())
+    ]
+
+
+def _time_forms(value: Any) -> list[str]:
+    return [form for form in _TIMES if _fits(form, value)]
+
+
+def _chosen(found: list[list[str]], values: Sequence[Any]) -> list[str] | None:
+    """The forms that fit most values; none if other values have digits.
+
+    None if the forms of a sample say that these are something else. ``found`` are the
+    forms that fit each of its values.
+    """
+    if sum(map(bool, found)) < _MOST * len(found):
+        return None
+    forms = list(dict.fromkeys(form for fitting in found for form in fitting))
+    counts = {form: sum(_fits(form, v) for v in values) for form in forms}
+    best = [form for form in forms if counts[form] == max(counts.values())]
+    if _have_digits(value for value in values if not _fits(best[0], value)):
+        return []
+    return best
+
+
+def _dates(values: Sequence[Any], sample: list[Any]) -> Form | None:
+    forms = _chosen([_date_forms(value) for value in sample], values)
+    if forms is None:
+        return None
+    if not forms:
+        return Form("dates", (), _SEVERAL)
+    form = forms[0]
+    if "%y" in form and max(_short_years(form, values)) > _LAST_YEAR:
+        problem = "The century of their years is not written, so add it first"
+        return Form("dates", (), problem)
+    swapped = form.translate(str.maketrans("dm", "md"))
+    if swapped == form or swapped not in forms or "." in form[:3]:
+        return Form("dates", (_date_recipe(form),))
+    return Form(
+        "dates",
+        (
+            _date_recipe(form, "the day comes first"),
+            _date_recipe(swapped, "the month comes first"),
+        ),
+    )
+
+
+def _short_years(form: str, values: Sequence[Any]) -> list[int]:
+    pattern = re.compile(_pattern(form.partition("%y")[0]).pattern + "([0-9]{2})", re.I)
+    starts = (pattern.match(value) for value in values if _fits(form, value))
+    return [int(start[1]) for start in starts if start is not None]
+
+
+def _date_recipe(form: str, condition: str = "") -> Recipe:
+    has_time, utc = "%M" in form, ", utc=True" if "%z" in form else ""
+    of_polars = form.replace(".%f", "%.f").replace("%z", "%#z")
+    to = "to_datetime" if has_time else "to_date"
+    parts = ["year", "month", "day_of_week", *["hour"] * has_time]
+    pandas = Code(
+        f"pandas.to_datetime({{0}}, format={form!r}, errors='coerce'{utc})",
+        _listed([f"d.dt.{part}" for part in parts]),
+    )
+    polars = Code(
+        f"{{0}}.str.{to}({of_polars!r}, strict=False)",
+        _listed([f"d.dt.{part}()" for part in parts]).replace("day_of_week", "weekday"),
+    )
+    return Recipe(pandas, polars, condition)
+
+
+def _listed(items: list[str]) -> str:
+    return f"{', '.join(items[:-1])} and {items[-1]}"
+
+
+_DURATION = re.compile(r"(?P<days>-?[0-9]+ days? )?[0-9]+(:[0-5][0-9]){1,2}(\.[0-9]+)?")
+
+
+def _times(values: Sequence[Any], sample: list[Any]) -> Form | None:
+    forms = _chosen([_time_forms(value) for value in sample], values)
+    if forms:
+        return Form("times", (_time_recipe(forms[0]),))
+    spans = [isinstance(v, str) and _DURATION.fullmatch(v) for v in sample]
+    if sum(map(bool, spans)) < _MOST * len(sample):
+        return forms if forms is None else Form("times", (), _SEVERAL)
+    return _durations(values)
+
+
+def _time_recipe(form: str) -> Recipe:
+    second = " + d.dt.second / 60" if "%S" in form else ""
+    of_polars = form.replace(".%f", "%.f")
+    pandas = Code(
+        f"pandas.to_datetime({{0}}, format={form!r}, errors='coerce')",
+        f"60 * d.dt.hour + d.dt.minute{second}",
+    )
+    time = f"{{0}}.str.to_time({of_polars!r}, strict=False)"
+    return Recipe(pandas, Code(f"{time}.cast(polars.Int64) / 6e10"))
+
+
+def _durations(values: Sequence[Any]) -> Form:
+    text = [value for value in values if isinstance(value, str)]
+    spans = [span for value in text if (span := _DURATION.fullmatch(value))]
+    rest = set(values) - {span[0] for span in spans}
+    shapes = {(bool(span["days"]), span[0].count(":")) for span in spans}
+    if len(shapes) > 1 or _have_digits(rest):
+        return Form("durations", (), _SEVERAL)
+    ((has_days, n_colons),) = shapes
+    seconds = " + ':00'" if n_colons == 1 else ""
+    text = "pandas.to_timedelta({0}" + seconds + ", errors='coerce')"
+    pandas = Code(f"{text}.dt.total_seconds() / 60")
+    if has_days:
+        return Form("durations", (Recipe(pandas, None),))
+    part = "{{0}}.str.extract('{}', 1).cast(polars.Float64)".format
+    terms = [f"60 * {part('^([0-9]+):')}", part("^[0-9]+:([0-9]+)")]
+    terms += [f"{part(':[0-9]+:([0-9.]+)')} / 60"] * (n_colons - 1)
+    return Form("durations", (Recipe(pandas, Code(" + ".join(terms))),))
+
+
+# --- Numbers --------------------------------------------------------------------------
+
+_SPACES = " \xa0\u2009\u202f"
+_SIGNS = "[-+\u2212]?"
+_CURRENCY = "US[$]|USD|EUR|GBP|CHF|[$€£¥₹]"
+# Letters after a number are its unit only if all have the same.
+_UNIT = "[a-zµ°²³/%$€£¥₹]{1,8}"
+
+
+def _number_pattern(decimal: str, other: str) -> re.Pattern[str]:
+    """Numbers with a decimal mark; the other mark may separate groups of digits.
+
+    Codes have leading zeros.
+    """
+    mark, gap = f"[{decimal}]", f"[{other}'’{_SPACES}]"
+    whole = f"(?:[1-9][0-9]{{0,2}}(?:{gap}[0-9]{{2,3}})*{gap}[0-9]{{3}}|[0-9]+)"
+    core = f"(?:(?!0[0-9]){whole}(?:{mark}[0-9]*)?|{mark}[0-9]+)"
+    return re.compile(
+        rf"\s*{_SIGNS}\s?(?P<before>{_CURRENCY})?\s?{_SIGNS}{core}"
+        rf"(?:e[-+]?[0-9]+)?\s?(?P<after>{_UNIT})?\s*",
+        re.IGNORECASE,
+    )
+
+
+# By the decimal mark.
+_NUMBER = {".": _number_pattern(".", ","), ",": _number_pattern(",", ".")}
+_DIGITS = re.compile(rf"[{_SPACES}]*[+]?[0-9][0-9{_SPACES}]*")
+_UNITS = "Their units differ, so convert them to the same unit first"
+_CONDITIONS = {
+    (",", "."): "the comma separates thousands",
+    (",", ","): "the comma is a decimal comma",
+    (".", "."): "the point is a decimal point",
+    (".", ","): "the point separates thousands",
+}
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, (bool, int, float, np.number, np.bool_))
+
+
+def _numbers(values: Sequence[Any], sample: list[Any]) -> Form | None:
+    n_alike = sum(
+        _is_plain(v) or (isinstance(v, str) and any(map(_matches, _NUMBER, [v] * 2)))
+        for v in sample
+    )
+    text = [value for value in values if isinstance(value, str)]
+    if n_alike < _MOST * len(sample) or _are_codes(text, len(values)):
+        return None
+    marks = list(_NUMBER)
+    counts = [sum(_matches(mark, v) for v in text) for mark in marks]
+    best = [m for m, n in zip(marks, counts, strict=True) if n == max(counts)]
+    matches = [match for v in text if (match := _NUMBER[best[0]].fullmatch(v))]
+    affixes = {(match["before"] or "", match["after"] or "") for match in matches}
+    if len(affixes) > 1:
+        has_letters = any(c.isalpha() for pair in affixes for c in "".join(pair))
+        return None if has_letters else Form("numbers", (), _UNITS)
+    if _have_digits(value for value in text if not _matches(best[0], value)):
+        return Form("numbers", (), _SEVERAL)
+    are_whole = all(map(_DIGITS.fullmatch, (match[0] for match in matches)))
+    kind = "whole numbers" if are_whole and len(text) == len(values) else "numbers"
+    numbers = [match[0] for match in matches]
+    (affix,) = affixes or {("", "")}
+    recipes = [_number_recipe(numbers, m, affix, len(text) < len(values)) for m in best]
+    if len(best) == 1 or recipes[0] == recipes[1]:
+        return Form(kind, (recipes[0],))
+    mark = "," if any("," in number for number in numbers) else "."
+    conditions = [_CONDITIONS[mark, decimal] for decimal in best]
+    return Form(
+        kind,
+        tuple(
+            recipe._replace(condition=condition)
+            for recipe, condition in zip(recipes, conditions, strict=True)
+        ),
+    )
+
+
+def _matches(mark: str, value: str) -> bool:
+    return _NUMBER[mark].fullmatch(value) is not None
+
+
+def _are_codes(text: list[str], n_values: int) -> bool:
+    """Whether digits are codes: of one width or two, or with leading zeros.
+
+    A word such as "?" among numbers of two widths shows why these are text.
+    """
+    with_digits = [value for value in text if _have_digits([value])]
+    if not all(map(_DIGITS.fullmatch, with_digits)) or len(text) < n_values:
+        return False
+    digits = [re.sub("[^0-9]", "", value) for value in with_digits]
+    widths = set(map(len, digits))
+    has_words = len(digits) < n_values
+    return len(widths) <= (1 if has_words else 2) or any(
+        len(number) > 1 and number[0] == "0" for number in digits
+    )
+
+
+def _number_recipe(
+    numbers: list[str], decimal: str, affix: tuple[str, str], is_mixed: bool
+) -> Recipe:
+    """How to read numbers, all of them text unless the column ``is_mixed``."""
+    used = set("".join(numbers))
+    units = [re.escape(unit) for unit in affix if any(map(str.isalnum, unit))]
+    signs = {c for c in used if not c.isalnum() and c not in f"+-\u2212{decimal}"}
+    stripped = "|".join([*units, *([f"[{''.join(sorted(signs))}]"] if signs else [])])
+    swaps = [(",", ".")] * (decimal == "," and "," in used)
+    swaps += [("\u2212", "-")] * ("\u2212" in used)
+    pandas = polars = ""
+    if stripped:
+        pandas += f".str.replace({stripped!r}, '', regex=True)"
+        polars += f".str.replace_all({stripped!r}, '')"
+    for old, new in swaps:
+        pandas += f".str.replace({old!r}, {new!r}, regex=False)"
+        polars += f".str.replace({old!r}, {new!r}, literal=True)"
+    if is_mixed and pandas:
+        pandas = f".astype(str){pandas}"
+    return Recipe(
+        Code(f"pandas.to_numeric({{0}}{pandas}, errors='coerce')"),
+        None if is_mixed else Code(f"{{0}}{polars}.cast(polars.Float64, strict=False)"),
+    )

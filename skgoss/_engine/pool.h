@@ -32,6 +32,7 @@ enum {
     N_MEASURED = 8,        /* until a thread decides whether a team is worth it */
     MIN_REST_NS = 1000000,
     MAX_REST_NS = 320000000,
+    FULL_NS = 20000000,    /* until the pool looks for more cores and threads again */
     CACHE_LINE = 64,
 };
 
@@ -68,7 +69,7 @@ static struct {
     int64_t n_awaiting;    /* threads that sleep until then */
     Region *first;         /* of the regions with parts that nobody has begun */
     int n_workers, n_sleeping;
-    bool is_full;
+    int64_t full_until;    /* no worker can be started before: there are no cores, or no threads */
     char line[CACHE_LINE];
     /* What workers that spin read. */
     int64_t n_wanted;      /* of all regions so far: workers for their parts */
@@ -230,18 +231,21 @@ static void after_fork(void)
     pool.first = NULL;
     pool.n_wanted = pool.n_coming = pool.n_spinning = 0;
     pool.n_workers = pool.n_sleeping = 0;
-    pool.is_full = false;
+    pool.full_until = 0;
 }
 
 static void init_pool(void) { init_platform(after_fork); }
 
-/* Start what is missing, as far as there are cores and the system lets it; the lock is held. */
+/* Start what is missing, as far as there are cores and the system lets it; the lock is held. Cores
+   and threads may be free later, but to ask takes time. */
 static void start_workers(int n_wanted)
 {
-    while (!pool.is_full && pool.n_workers < n_wanted) {
-        pool.is_full = pool.n_workers + 1 >= n_cores() || !start_thread(work);
-        pool.n_workers += !pool.is_full;
-    }
+    if (pool.n_workers >= n_wanted || wall_ns() < pool.full_until)
+        return;
+    while (pool.n_workers < n_wanted && pool.n_workers + 1 < n_cores() && start_thread(work))
+        pool.n_workers++;
+    if (pool.n_workers < n_wanted)
+        pool.full_until = wall_ns() + FULL_NS;
 }
 
 /* ------------------------------------------------------------------ regions */

@@ -99,7 +99,48 @@ def test_a_thread_alone_runs_all_parts(done):
     assert done.stdout.split() == ["1"]
 
 
+LATER = """
+import os, resource, threading, time
+from skgoss._engine import threads
+
+
+def count():
+    before = len(os.listdir("/proc/self/task"))
+    threads.traced(4, 1, 2, False)
+    return len(os.listdir("/proc/self/task")) - before
+
+
+cores = os.sched_getaffinity(0)
+if {is_pinned}:
+    os.sched_setaffinity(0, sorted(cores)[:1])
+else:  # no room for the stack of a thread, and none that is left from others
+    for _ in range(20):
+        threading.Thread(target=time.sleep, args=(10,), daemon=True).start()
+    (size,) = [l for l in open("/proc/self/status") if l.startswith("VmSize")]
+    room = int(size.split()[1]) * 1024 + (1 << 20)
+    resource.setrlimit(resource.RLIMIT_AS, (room, resource.RLIM_INFINITY))
+first = count()
+os.sched_setaffinity(0, cores)
+resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY,) * 2)
+time.sleep(0.1)
+print(first, count())
+"""
+
+
+@linux
+@pytest.mark.parametrize("is_pinned", [True, False])
+def test_a_worker_that_cannot_start_may_start_later(is_pinned, done):
+    """The first loop is run on one core, or where the system gives no thread."""
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("there is one core")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["0", "1"]
+
+
 SCRIPTS = {
+    "test_a_worker_that_cannot_start_may_start_later": lambda is_pinned: (
+        LATER.replace("{is_pinned}", str(is_pinned)),
+    ),
     "test_no_more_threads_than_cores_are_started": lambda n_cores: (
         STARTED.replace("{n_cores}", str(n_cores)),
     ),

@@ -1,4 +1,4 @@
-"""Locks that an interrupt cannot leave taken.
+"""Locks that an interrupt cannot leave taken, and assignments that it cannot leave half done.
 
 Python handles signals between two instructions of a function in Python, its first one included. A
 `with` body begins and ends with calls of these methods, which are not in Python: no signal is
@@ -62,3 +62,32 @@ cdef class OnlyUser:
 
     def __exit__(self, *error):
         del self._users[self._key]
+
+
+cdef class CertainEnd:
+    """A context manager whose end an interrupt cannot skip.
+
+    Subclasses define ``_begin``, which undoes what it has done if it fails, and ``_end``, which is
+    called with the exception of the `with` body, and again if it is interrupted itself.
+    """
+
+    def __enter__(self):
+        self._begin()
+        return self
+
+    def __exit__(self, *error):
+        interrupt = None
+        while True:
+            try:
+                self._end(*error)
+                break
+            except KeyboardInterrupt as again:
+                interrupt = again
+        if interrupt is not None:
+            raise interrupt
+
+
+def assign(changes):
+    """Set attributes, each an object, a name and a value: an interrupt comes before all or after all."""
+    for owner, name, value in changes:
+        setattr(owner, name, value)

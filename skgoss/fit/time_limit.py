@@ -11,10 +11,47 @@ from threading import Event
 from typing import Any
 
 from skgoss.utils.cancellation import CURRENT_SCOPE
+from skgoss.utils.locks import CertainEnd
 from skgoss.utils.public import set_module
 
-# Of each `with keep_on_interrupt` body, what Ctrl-C sets.
-INTERRUPTIONS: list[Event] = []
+
+class Interruption(CertainEnd):
+    """What Ctrl-C sets in a `with keep_on_interrupt` body.
+
+    The bodies need not end in the order in which they begin, the last one first: the
+    handler that one of them has replaced is left to the next one.
+    """
+
+    def __init__(self) -> None:
+        self.event = Event()
+
+    def _begin(self) -> None:
+        try:
+            self._usual = signal.getsignal(signal.SIGINT)
+            INTERRUPTIONS.append(self)
+            signal.signal(signal.SIGINT, self._interrupt)
+        except BaseException:
+            self._end()
+            raise
+
+    def _end(self, *error: Any) -> None:
+        if self not in INTERRUPTIONS:
+            return
+        later = INTERRUPTIONS[INTERRUPTIONS.index(self) + 1 :]
+        if later:
+            later[0]._usual = self._usual
+        else:
+            signal.signal(signal.SIGINT, self._usual)
+        INTERRUPTIONS.remove(self)
+
+    def _interrupt(self, *_: Any) -> None:
+        if self.event.is_set():
+            raise KeyboardInterrupt
+        self.event.set()
+
+
+# Those of all bodies that have begun.
+INTERRUPTIONS: list[Interruption] = []
 
 
 @set_module("skgoss")
@@ -51,25 +88,13 @@ def keep_on_interrupt() -> Iterator[None]:
     >>> with skgoss.keep_on_interrupt():
     ...     model = skgoss.LGBMRegressor(n_estimators=10).fit(X, y)
     """
-    interrupted = Event()
-
-    def interrupt(*_: Any) -> None:
-        if interrupted.is_set():
-            raise KeyboardInterrupt
-        interrupted.set()
-
     if threading.current_thread() is not threading.main_thread():
         raise RuntimeError(
             "keep_on_interrupt() must be called by the main thread: no other one gets"
             " Ctrl-C."
         )
-    usual = signal.signal(signal.SIGINT, interrupt)
-    INTERRUPTIONS.append(interrupted)
-    try:
+    with Interruption():
         yield
-    finally:
-        INTERRUPTIONS.pop()
-        signal.signal(signal.SIGINT, usual)
 
 
 class TimeLimit:
@@ -91,7 +116,7 @@ class TimeLimit:
         search. KeyboardInterrupt if Ctrl-C has come before.
         """
         is_kept = INTERRUPTIONS and CURRENT_SCOPE.get() is None
-        interrupted = INTERRUPTIONS[-1] if is_kept else None
+        interrupted = INTERRUPTIONS[-1].event if is_kept else None
         if interrupted is not None and interrupted.is_set():
             raise KeyboardInterrupt
         return cls(seconds, interrupted)

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any, Generic, Self, TypeVar, overload
 from weakref import WeakSet
 
-from skgoss._engine.locks import OnlyUser, ReentrantLock
+from skgoss._engine.locks import CertainEnd, OnlyUser, ReentrantLock, assign
 
-__all__ = ["Lock", "OnlyUser", "cached_property"]
+__all__ = ["CertainEnd", "Lock", "OnlyUser", "assign", "cached_property"]
 
 T = TypeVar("T")
 

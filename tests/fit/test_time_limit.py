@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import signal
 import sys
 import threading
@@ -11,6 +12,7 @@ import warnings
 import numpy as np
 import processes
 import pytest
+from interrupts import moments
 from sklearn.datasets import load_diabetes
 
 import skgoss
@@ -251,6 +253,36 @@ def test_of_two_blocks_the_inner_one_keeps():
             model.fit(X, y, callbacks=[pressed(3)])
         with pytest.warns(match="after 6 of 100 rounds"):
             model.fit(X, y, callbacks=[pressed(5)])
+
+
+@pytest.mark.parametrize("order", [*itertools.permutations(range(3))])
+def test_blocks_may_end_in_any_order(order):
+    blocks = [skgoss.keep_on_interrupt() for _ in order]
+    for block in blocks:
+        block.__enter__()
+    left = [*range(3)]
+    for number in order:
+        signal.raise_signal(signal.SIGINT)
+        is_set = [kept.event.is_set() for kept in time_limit.INTERRUPTIONS]
+        assert is_set == [k == max(left) for k in left]  # the last one of all
+        time_limit.INTERRUPTIONS[-1].event.clear()
+        blocks[number].__exit__(None, None, None)
+        left.remove(number)
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_an_interrupt_of_a_block_leaves_the_usual_handler():
+    def use():
+        with skgoss.keep_on_interrupt():
+            pass
+
+    n = moments(use)
+    assert n > 5
+    for number in range(1, n + 1):
+        assert moments(use, number) == 0
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        assert not time_limit.INTERRUPTIONS
 
 
 def test_ctrl_c_keeps_the_folds_that_have_ended():

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
+from interrupts import moments
 
 from skgoss import (
     Booster,
@@ -369,8 +370,6 @@ def test_what_a_callback_remembers_belongs_to_one_fit():
     ids=["Lock", "NonBlockingLock", "only_fit"],
 )
 def test_an_interrupt_leaves_no_lock_taken(lock):
-    """Python handles signals where its functions begin: each of them may fail."""
-
     def use() -> None:
         with lock:
             body()
@@ -378,27 +377,10 @@ def test_an_interrupt_leaves_no_lock_taken(lock):
     def body() -> None:
         pass
 
-    def is_interrupted(number: int) -> bool:
-        n_calls = 0
-
-        def trace(*_: object) -> None:
-            nonlocal n_calls
-            n_calls += 1
-            if n_calls == number:
-                raise KeyboardInterrupt
-
-        before = sys.gettrace()
-        sys.settrace(trace)
-        try:
-            use()
-        except KeyboardInterrupt:
-            return True
-        finally:
-            sys.settrace(before)
-        return False
-
-    n = next(number for number in range(1, 9) if not is_interrupted(number))
-    assert n > 2  # `use` and `body` at least
+    n = moments(use, within="")
+    assert n > 2  # where `use` and `body` begin, and after the call
+    for number in range(1, n + 1):
+        assert moments(use, number, within="") == 0
     other = threading.Thread(target=use, daemon=True)
     other.start()
     other.join(10.0)

@@ -536,6 +536,7 @@ class ProgressBar(Listener):
     """A progress bar with the last metric, for long fits; it requires rich."""
 
     order = 5
+    may_skip = True
     only_watches = True
 
     def __init__(self) -> None:

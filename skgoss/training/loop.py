@@ -124,8 +124,8 @@ def run(
 ) -> EarlyStopException | None:
     """Boost round by round, and call the callbacks.
 
-    If no tree of a round can be split, neither can those of later rounds. Callbacks are
-    still told of these, with the same metrics: reports may be needed in each round.
+    If no tree of a round can be split, neither can those of later rounds. Callbacks of
+    users are still called for these, with the same metrics, as in LightGBM.
 
     Returns what a callback ended the rounds with; None if none did.
     """
@@ -158,7 +158,7 @@ def run(
             if is_new:
                 results = boosting.evaluate() if boosting.sets else []
                 env = env_of(iteration=first + index, evaluation_result_list=results)
-            elif not caller.has_watchers:
+            elif caller.may_skip:
                 break
             assert env is not None
             shown = env if is_new else env._replace(iteration=first + index)
@@ -267,6 +267,7 @@ class Recorder:
     order = 20
     before_iteration = False
     may_lag = True
+    may_skip = True
     only_watches = True
 
     def __init__(self, eval_result: History) -> None:
@@ -315,6 +316,7 @@ class BestRound(Listener):
 
     order = 30
     may_end = False
+    may_skip = True
 
     def __init__(
         self, min_delta: float | list[float], first_metric_only: bool = False
@@ -385,12 +387,13 @@ class CallbackList:
         self.before: list[Callback] = []
         self.after: list[Callback] = []
         self._after_round = after_round
-        # Whether somebody wants to hear of rounds that add no trees.
-        self.has_watchers = False
+        # Whether all callbacks say that they need no rounds that add no trees. From
+        # these, whose metrics are those of the round before, our own learn nothing.
+        self.may_skip = True
         for callback in sorted(callbacks, key=lambda c: getattr(c, "order", -1)):
             is_before = getattr(callback, "before_iteration", False)
             (self.before if is_before else self.after).append(callback)
-            self.has_watchers |= not isinstance(callback, Recorder)
+            self.may_skip &= getattr(callback, "may_skip", False)
 
     def before_round(self, make_env: Callable[[], CallbackEnv]) -> bool:
         """A round begins; returns whether it must not, as the fit is over."""
@@ -478,7 +481,7 @@ class DistributedCallbacks(CallbackList):
         fact = (
             is_local,
             len(by_metrics),
-            any(not isinstance(c, Recorder) for c in callbacks),
+            all(getattr(c, "may_skip", False) for c in callbacks),
         )
         facts = self.collectives.all_gather(fact)
         self._broadcasts = facts[0][0] or len({n for _, n, _ in facts}) > 1
@@ -488,7 +491,7 @@ class DistributedCallbacks(CallbackList):
                 [] if self._broadcasts else [c.on_other_ranks() for c in by_metrics]
             )
         super().__init__([*callbacks, recorder], after_round)
-        self.has_watchers = facts[0][2]
+        self.may_skip = facts[0][2]
         self._settings = boosting.settings
         self._is_over = False
         # Whether an exception comes from a callback, which may end the fit by it.

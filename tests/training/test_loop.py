@@ -186,3 +186,18 @@ def test_other_exceptions_with_a_round_are_errors():
     for error in (Other, EarlyStopException):
         with pytest.raises(error):
             fit(raising(error()))
+
+
+# --- Rounds that add no trees ---------------------------------------------------------
+
+NO_SPLIT = {"min_split_gain": 1e9, "verbosity": -1}
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_our_own_rules_do_not_wait_for_rounds_that_add_no_trees():
+    """They would be asked two billion times."""
+    n = 2**31 - 1
+    model = LGBMRegressor(n_estimators=n, early_stopping_round=n, **NO_SPLIT)
+    model.fit(X, Y, eval_set=[(X[:50], Y[:50])])
+    assert (model.n_iter_, model.best_iteration_) == (1, 1)
+    assert len(model.evals_result_["valid_0"]["l2"]) == 1

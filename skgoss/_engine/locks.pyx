@@ -88,6 +88,6 @@ cdef class CertainEnd:
 
 
 def assign(changes):
-    """Set attributes, each an object, a name and a value: an interrupt comes before all or after all."""
+    """Set attributes: objects, names and values. An interrupt comes before all or after all."""
     for owner, name, value in changes:
         setattr(owner, name, value)

@@ -38,7 +38,7 @@ from skgoss.sources import input_rows, text_files
 from skgoss.sources.source import Source
 from skgoss.training.evaluation import EvalResult, EvaluationSet
 from skgoss.utils import disk, optional, threads
-from skgoss.utils.locks import cached_property
+from skgoss.utils.locks import assign, cached_property
 from skgoss.utils.messages import (
     Elsewhere,
     type_name,
@@ -1025,8 +1025,9 @@ class Booster(Elsewhere):
             If a parameter is unknown or cannot be changed during training, or a value
             is invalid.
         """
-        self._fit.reset_parameter(params)
-        self.params = parameters.updated(self.params, params)
+        changes = self._fit.changes(params)
+        changed = parameters.updated(self.params, params)
+        assign([*changes, (self, "params", changed)])
         return self
 
     def add_valid(self, data: Dataset, name: str) -> Self:
@@ -1057,8 +1058,8 @@ class Booster(Elsewhere):
         """
         if not isinstance(name, str):
             raise TypeError(f"name must be a str, got {name!r}.")
-        for evaluated in self._fit.state.training_sets():
-            evaluated.name = name
+        sets = self._fit.state.training_sets()
+        assign([(evaluated, "name", name) for evaluated in sets])
         return self
 
     def eval(self, data: Dataset, name: str, feval: Feval = None) -> list[EvalResult]:

@@ -41,7 +41,7 @@ from skgoss.utils.messages import type_name, warn
 if TYPE_CHECKING:
     from skgoss.training.boosting import Boosting
     from skgoss.training.fit_setup import FitSetup
-    from skgoss.training.rounds import Rounds
+    from skgoss.training.rounds import Change, Rounds
 
 # Of the number of a round and the model so far: whether the fit ends after it.
 AfterRound = Callable[[int, Callable[[], FittedModel]], bool]
@@ -513,13 +513,9 @@ class Fit:
         if not self.has_baseline:
             return self.model_so_far()
         boosting = cast("Boosting", self.state)
-        trees = baseline = None
-        # Else some rounds were taken back while they were read.
-        while trees is None or baseline is None:
-            finished = boosting.finished
-            trees = boosting.ensemble_of(finished)
-            baseline = boosting.baseline(finished)
-        return replace(self.model(Trained(trees)), baseline=baseline)
+        finished = boosting.finished
+        model = self.model(Trained(boosting.ensemble_of(finished)))
+        return replace(model, baseline=boosting.baseline(finished))
 
     # --- Changes of a model in training -----------------------------------------------
 
@@ -569,8 +565,8 @@ class Fit:
 
         return self.state.boost(begin)
 
-    def reset_parameter(self, params: Mapping[str, Any]) -> None:
-        """Change options of single trees, by any of their names.
+    def changes(self, params: Mapping[str, Any]) -> list[Change]:
+        """What changes options of single trees, by any of their names.
 
         Options that keep their values may be among them.
         """
@@ -581,8 +577,8 @@ class Fit:
         settings = self.settings
         kept = {**vars(settings), **settings.passed, "num_class": self.n_scores}
         changes = parameters.changes(params, kept, "reset_parameter")
-        self.state.reset_parameter(changes)
-        self.data = self.data.replaced(settings=settings.changed(changes))
+        data = self.data.replaced(settings=settings.changed(changes))
+        return [*self.state.changes(changes), (self, "data", data)]
 
     @property
     def needs_function(self) -> bool:

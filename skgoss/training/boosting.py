@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import starmap
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss._engine.locks import NonBlockingLock
+from skgoss._engine.locks import CertainEnd, NonBlockingLock
 from skgoss._engine.objectives.loss_kernels import Loss
+from skgoss._engine.training.forest import Forest as GrownTrees
 from skgoss._engine.training.grower import TreeGrower
 from skgoss._engine.training.score import add_trees
 from skgoss.binning.binned_dataset import BinnedDataset
@@ -30,8 +29,8 @@ from skgoss.parameters.settings import Settings
 from skgoss.training import constraints, ensemble_builder, sampling
 from skgoss.training.binned import BinnedRows, BinnedTrees
 from skgoss.training.evaluation import EvalResult, EvaluationSet
-from skgoss.training.rounds import AHEAD, FAR_AHEAD, Rounds
-from skgoss.training.spread import Spread, row_hashes
+from skgoss.training.rounds import AHEAD, FAR_AHEAD, Change, Rounds
+from skgoss.training.spread import RoundOfSpread, Spread, row_hashes
 from skgoss.utils.cancellation import CURRENT_SCOPE
 
 Floats = NDArray[np.float64]
@@ -60,9 +59,6 @@ class LockedRounds(Rounds):
     `eval_train`.
     """
 
-    # Whether a round has failed and is not undone yet.
-    _has_failed = False
-
     def __init__(
         self,
         n_threads: int,
@@ -85,8 +81,7 @@ class LockedRounds(Rounds):
         self, sets: Sequence[EvaluationSet], more: Sequence[CustomMetric] = ()
     ) -> list[EvalResult]:
         with self._lock:
-            if self._has_failed:
-                self._undo_failed_round()
+            self._settle(for_scores=True)
             results: list[EvalResult] = []
             for evaluation_set in sets:
                 scores = self.raw_scores(evaluation_set)
@@ -95,66 +90,100 @@ class LockedRounds(Rounds):
 
     def add(self, evaluation_set: EvaluationSet, *, is_listed: bool = True) -> None:
         with self._lock:
-            self._undo_failed_round()
+            self._settle()
             self._start_scoring(evaluation_set)
             (self.sets if is_listed else self.unlisted_sets).append(evaluation_set)
 
-    @contextmanager
-    def expecting(
-        self, n_rounds: int, *, is_watched: bool, may_end: bool
-    ) -> Iterator[None]:
-        self._expect(n_rounds, is_watched, may_end)
-        try:
-            yield
-        finally:
-            self._expect(0, is_watched, may_end)
-
-    @abstractmethod
-    def _expect(self, n_rounds: int, is_watched: bool, may_end: bool) -> None:
-        """The next rounds may grow at once; 0: those not asked for are forgotten."""
+    def expecting(self, n_rounds: int, *, is_watched: bool, may_end: bool) -> Expected:
+        return Expected(self, n_rounds, is_watched, may_end)
 
     @abstractmethod
     def _start_scoring(self, evaluation_set: EvaluationSet) -> None:
         """Set the scores of a new evaluation set."""
 
     @abstractmethod
-    def _undo_failed_round(self) -> None:
-        """Undo a round that failed.
+    def _settle(self, *, for_scores: bool = False) -> None:
+        """Undo a change that has not been finished, and forget rounds grown ahead.
 
-        This takes time, so a fit that failed and is not used again does not do it.
+        Without these, the next change follows from the finished rounds alone. If it is
+        only ``for_scores``, those that the rounds ahead have kept do. A change that
+        failed is not undone before: this takes time, and many are not used again.
         """
 
 
-@dataclass(eq=False)
-class FinishedRounds:
-    """The rounds that are finished: what readers see of a fit that goes on.
+class Expected(CertainEnd):
+    """A `with` body whose rounds may grow before they are asked for."""
 
-    It never changes but for `ensemble`, which is set when it is first needed. If trees
-    have been dropped from the forest more than ``n_drops`` times, the forest may hold
-    others.
+    def __init__(
+        self, rounds: LockedRounds, n_rounds: int, is_watched: bool, may_end: bool
+    ) -> None:
+        self._rounds, self._n_rounds = rounds, n_rounds
+        self._kind = is_watched, may_end
+
+    def _begin(self) -> None:
+        self._rounds.expect(self._n_rounds, *self._kind)
+
+    def _end(self, *error: Any) -> None:
+        self._rounds.expect(0, *self._kind)
+
+
+@dataclass(eq=False)
+class GrownRounds:
+    """Some rounds of a fit: all that readers and later rounds see of them.
+
+    Once they are finished, they do not change, but for `ensemble`, which is set when it
+    is first needed. The forest and the lists may also have later rounds. Only these are
+    dropped or changed: a fit that takes finished rounds back continues with copies.
     """
 
     n: int
     start: Floats
-    factors: Floats | None
-    linear: list[LinearLeaves]
-    # Of each round of a distribution: what is added to all scores, (n_scores,).
-    levels: list[Floats]
-    n_drops: int
+    forest: GrownTrees | None  # None: no column can be split
+    # (n,): the factors of each round's trees; None: 1.
+    factors: Floats | None = None
+    # The linear models of the leaves of each round.
+    linear: list[LinearLeaves] = field(default_factory=list)
+    # What each round of a distribution leaves behind.
+    spread: list[RoundOfSpread] = field(default_factory=list)
+    # What each round of DART has dropped.
+    dropouts: list[Any] = field(default_factory=list)
+    # Of evaluation sets of other rows than those of training, and of all sets if a
+    # round has been grown ahead: the raw scores, (n_scores, n_rows).
+    scores: dict[EvaluationSet, Floats] = field(default_factory=dict)
+    # The same with the next round, if it has grown before it is asked for.
+    following: GrownRounds | None = None
     ensemble: Ensemble | None = None
 
-    def first(self, n: int) -> FinishedRounds:
-        """The first of these rounds, whose factors do not depend on later ones."""
-        if n >= self.n:
-            return self
-        factors = None if self.factors is None else self.factors[:n]
+    @property
+    def levels(self) -> list[Floats]:
+        """What each round of a distribution adds to all scores, (n_scores,)."""
+        return [of_round.level for of_round in self.spread[: self.n]]
+
+    def first(self, n: int) -> GrownRounds:
+        """A copy of the first rounds."""
+        n = min(n, self.n)
+        forest = self.forest
         return replace(
-            self, n=n, factors=factors, linear=self.linear[:n], ensemble=None
+            self,
+            n=n,
+            forest=None if forest is None else forest.copy(0, n * len(self.start)),
+            factors=None if self.factors is None else self.factors[:n],
+            linear=self.linear[:n],
+            spread=self.spread[:n],
+            dropouts=self.dropouts[:n],
+            scores={},
+            following=None,
+            ensemble=None,
         )
 
 
 class Boosting(LockedRounds):
     """The state of a fit: the scores of the training rows and the trees so far.
+
+    Readers see the rounds that are ``finished``. The scores are those of the rounds
+    that have ``grown``: the same object, unless a change goes on or has been
+    interrupted, or rounds have grown ahead. So one assignment to ``finished`` publishes
+    a change, and one that never came is undone when the fit is next used: `_settle`.
 
     Boosting starts from the best constant, in addition to ``init_score``, of shape
     (n_scores, n_rows). The trees include the constant, but not these scores. If they
@@ -166,14 +195,14 @@ class Boosting(LockedRounds):
     # Made only if a column can be split.
     grower: TreeGrower
 
-    # (n_rounds,): the factors of each round's trees; None: 1.
-    factor: Floats | None = None
     # Whether the grower may add the values of new trees to the training scores itself.
     adds_while_growing = True
     # Whether predictions are means of the trees and not sums.
     average_output = False
     # Whether the steps of trees are limited, so that none increases the loss.
     limits_steps = True
+    # Those of no rounds; None: all are 1.
+    _no_factors: Floats | None = None
 
     def __init__(
         self,
@@ -202,15 +231,23 @@ class Boosting(LockedRounds):
         self.first_round = 0 if init_ensemble is None else init_ensemble.n_rounds
         self.init_score = init_score
         self.has_default_start = init_score is None
-        self.initial_start = objective.start
+        start = objective.start
         if init_score is not None:
-            self.initial_start = self._start_beside(init_score)
-        self.start = self.initial_start
+            start = self._start_beside(init_score)
+        self.initial_start = start
         self.spread = None
         if isinstance(objective.derivatives, Likelihood):
             self.spread = Spread(
                 objective, shrinks_leaves=not self.settings.linear_tree
             )
+        self.can_split = len(dataset.feature) > 0
+        self.grown = self.finished = GrownRounds(
+            0,
+            start,
+            GrownTrees() if self.can_split else None,
+            self._no_factors,
+            spread=[] if self.spread is None else self.spread.rounds,
+        )
         self._reset_scores()
         if self.spread is not None and init_ensemble is not None:
             self.spread.trust(self.scores, n_threads)
@@ -230,31 +267,22 @@ class Boosting(LockedRounds):
             dataset.n_rows,
             dataset.numbers,
         )
-        # The linear models of the leaves of each round.
-        self.linear: list[LinearLeaves] = []
-        # The number of constant rounds, where no column can be split.
-        self.n_constant = 0
         # 0: steps are not limited.
         limit = objective.self_concordance if self.limits_steps else 0.0
         self.self_concordance = np.broadcast_to(limit, self.n_scores).tolist()
         self.reweighted = np.broadcast_to(objective.reweighted, self.n_scores)
-        self.can_split = len(dataset.feature) > 0
         # The size of constant trees. These are asked for at any time, but all processes
         # must communicate at the same time.
         self._size = (0, 0.0) if self.can_split else objective.size()
-        self._n_before_failure = 0  # the number of rounds before one that has failed
         # The rounds that will be asked for, and how many may be grown before they are.
         self._n_expected, self._most_ahead = 0, 1
-        # Of those grown before, the scores of all evaluation sets after each of them.
-        self._ahead: deque[list[tuple[EvaluationSet, Floats]]] = deque()
         self.constraints = None
         if not settings.given.isdisjoint(constraints.OPTIONS):
             self.constraints = constraints.tree_constraints(self.settings, dataset)
         if self.can_split:
-            self.grower = self._grower()
+            self.grower = self._grower(self.grown.forest)
         # The settings that the sampler and the grower were made of.
         self._used_settings = self.settings
-        self._publish()
 
     def _start_beside(self, init_score: Floats) -> Floats:
         """The constants that are added to start scores, (n_scores,)."""
@@ -295,45 +323,23 @@ class Boosting(LockedRounds):
 
     @property
     def n_leaves(self) -> int:
-        if not self.can_split:
-            return self.n_constant * self.n_scores
-        return self.grower.forest.n_leaves
-
-    def _publish(self) -> None:
-        """Let readers see the rounds that are finished now, in one assignment."""
-        n = self._n_grown - len(self._ahead)
-        self.finished = FinishedRounds(
-            n,
-            self.start,
-            self.factor,
-            self.linear[:n],
-            [] if self.spread is None else self.spread.levels,
-            self.grower.forest.n_drops if self.can_split else 0,
-        )
+        forest = self.grown.forest
+        return self.grown.n * self.n_scores if forest is None else forest.n_leaves
 
     def ensemble(self) -> Ensemble:
-        ensemble = None
-        while ensemble is None:
-            ensemble = self.ensemble_of(self.finished)
-        return ensemble
+        return self.ensemble_of(self.finished)
 
-    def ensemble_of(self, finished: FinishedRounds) -> Ensemble | None:
-        """The trees of some finished rounds, by columns and thresholds.
-
-        None if these rounds were taken back while their trees were read.
-        """
+    def ensemble_of(self, finished: GrownRounds) -> Ensemble:
+        """The trees of some finished rounds, by columns and thresholds."""
         if finished.ensemble is not None:
             return finished.ensemble
-        if self.can_split:
-            forest = self.grower.forest.copy(0, finished.n * self.n_scores)
-            if forest.n_drops != finished.n_drops:
-                return None
+        if finished.forest is not None:
             grown = ensemble_builder.ensemble(
-                forest,
+                finished.forest.copy(0, finished.n * self.n_scores),
                 self.dataset,
                 self._start_by_round(finished),
                 finished.factors,
-                finished.linear,
+                finished.linear[: finished.n],
                 average=self.average_output,
                 n_threads=self.n_threads,
             )
@@ -347,44 +353,33 @@ class Boosting(LockedRounds):
         finished.ensemble = grown if earlier is None else earlier.joined(grown)
         return finished.ensemble
 
-    def _start_by_round(self, finished: FinishedRounds) -> Floats:
+    def _start_by_round(self, finished: GrownRounds) -> Floats:
         """The constants added to the leaves of each round, (n_rounds, n_scores)."""
         starts = np.zeros((finished.n, self.n_scores))
-        if finished.levels:
-            starts += finished.levels
+        if levels := finished.levels:
+            starts += levels
         starts[:1] += finished.start
         return starts
-
-    @property
-    def _n_grown(self) -> int:
-        """The number of rounds whose trees were grown in this fit."""
-        if not self.can_split:
-            return self.n_constant
-        return self.grower.forest.n_trees // self.n_scores
 
     def _effective_settings(self, settings: Settings) -> Settings:
         """The settings, changed where the boosting type requires it."""
         return settings
 
-    def reset_parameter(self, params: Mapping[str, Any]) -> Self:
-        self.settings = self._effective_settings(self.settings.changed(params))
-        return self
+    def changes(self, params: Mapping[str, Any]) -> list[Change]:
+        settings = self._effective_settings(self.settings.changed(params))
+        return [(self, "settings", settings)]
 
     def _apply_changed_settings(self) -> None:
         """Update what depends on settings that have changed since the last round."""
-        self._used_settings = self.settings
         self.sampler = self._sampler()
-        if self.can_split:
-            self.grower = self._grower(self.grower.forest)
+        self.rest()
+        self._used_settings = self.settings
 
-    def _expect(self, n_rounds: int, is_watched: bool, may_end: bool) -> None:
-        if self._ahead:
-            # Nobody has asked for these rounds.
-            self._n_before_failure, self._has_failed = self.finished.n, True
-        self._ahead.clear()
+    def expect(self, n_rounds: int, is_watched: bool, may_end: bool) -> None:
+        self._forget_following()
         self._n_expected = n_rounds if self._grows_ahead else 0
         n_values = self.scores.size * len(self.dataset.feature)
-        n_values += sum(scores.size for _, scores in self._scored_sets())
+        n_values += sum(scores.size for scores in self.finished.scores.values())
         n_small = 1 + _MOST_VALUES // (1 + n_values)
         self._most_ahead = min(
             AHEAD if may_end else FAR_AHEAD,
@@ -407,109 +402,92 @@ class Boosting(LockedRounds):
     def boost(self, begin: Callable[[], None] | None = None) -> bool:
         if (scope := CURRENT_SCOPE.get()) is not None:
             scope.check()
-        if self._ahead:
-            self._show_next()
+        following = self.finished.following
+        if following is not None:
+            self.finished = following
             return True
         with self._lock:
-            if self._has_failed:
-                self._undo_failed_round()
-            before = self._n_grown
+            self._settle()
             if begin is not None:
                 begin()
-            try:
-                if self.settings is not self._used_settings:
-                    self._apply_changed_settings()
-                n_rounds = min(self._n_expected, self._most_ahead)
-                if n_rounds > 1 and before > 0:
-                    self._grow_ahead(n_rounds, scope.check if scope else None)
-                if self._ahead:
-                    self._show_next()
+            if self.settings is not self._used_settings:
+                self._apply_changed_settings()
+            before = self.finished.n
+            n_rounds = min(self._n_expected, self._most_ahead)
+            if n_rounds > 1 and before > 0:
+                first = self._grow_ahead(n_rounds, scope.check if scope else None)
+                if first is not None:
+                    self.finished = first
                     return True
-                grew = self._boost_round(self.first_round + before)
-            except BaseException:
-                self._n_before_failure, self._has_failed = before, True
-                raise
+            self.grown = replace(self.finished, ensemble=None)
+            grew = self._boost_round(self.first_round + before)
             self._n_expected = max(0, self._n_expected - 1)
-            self._publish()
+            if self.grown.n > before:
+                self.finished = self.grown
+            else:
+                self.grown = self.finished
             return grew
 
     def rest(self) -> None:
         if self.can_split:
-            self.grower = self._grower(self.grower.forest)
+            self.grower = self._grower(self.grown.forest)
 
     def rollback(self) -> None:
         with self._lock:
-            self._undo_failed_round()
-            self._rewind(max(self._n_grown - 1, 0))
+            self._settle()
+            self._follow(self.first(max(self.finished.n - 1, 0)))
 
-    def rewind(self, n_rounds: int) -> None:
-        """Forget later rounds, as if they had not happened."""
+    def restore(self, rounds: GrownRounds) -> None:
+        """Continue from rounds that were finished, or copies of their first ones."""
         with self._lock:
-            self._undo_failed_round()
-            if n_rounds < self._n_grown:
-                self._rewind(n_rounds)
+            if self.grown is not self.finished or self.finished is not rounds:
+                self._follow(rounds)
 
     def set_leaf(self, tree: int, leaf: int, value: float) -> None:
         with self._lock:
-            self._undo_failed_round()
+            self._settle()
             n_scores = self.n_scores
             number = tree - self.first_round * n_scores
-            if number < 0 or not self.can_split:
+            changed = self.first(self.finished.n)
+            if number < 0 or changed.forest is None:
                 raise ValueError(
                     f"The leaves of tree {tree} cannot be changed in training: it was"
                     " not grown in this training. Call free_dataset() first, which"
                     " ends the training."
                 )
             index, k = divmod(number, n_scores)
-            factors = self.factor
-            value -= self._start_by_round(self.finished)[index, k]
+            factors = changed.factors
+            value -= self._start_by_round(changed)[index, k]
             value /= 1.0 if factors is None else factors[index]
-            self.grower.forest.set_leaf_value(number, leaf, value)
-            self._read_trees_again()
-            self._rewind(self._n_grown)
-
-    def _read_trees_again(self) -> None:
-        """Replace copies of trees whose values have changed."""
+            changed.forest.set_leaf_value(number, leaf, value)
+            self._follow(changed)
 
     def end(self, n_rounds: int) -> None:
         with self._lock:
-            if n_rounds >= self._n_grown and not self._has_failed:
-                return
-            self._drop_trees(n_rounds)
-            self._publish()
-            self._reset_scores()
-            scored_rows = self._scored_rows()
-            if self.spread is None:
-                scored_rows = [s for s in scored_rows if s[0] is not self.rows]
-            self._add_all_trees(scored_rows)
+            if n_rounds < self.finished.n or self.grown is not self.finished:
+                self._follow(self.first(n_rounds), is_last=True)
 
     def learned_scores(self) -> Floats | None:
         if self.spread is None:
             return None
         return self.partition.all_gather(self.raw_scores(self.training_sets()[0]))
 
-    def baseline(self, finished: FinishedRounds) -> Baseline | None:
-        """Cox's baseline hazard of some rounds; None if they were taken back.
-
-        Another thread may train meanwhile.
-        """
+    def baseline(self, finished: GrownRounds) -> Baseline:
+        """Cox's baseline hazard of some rounds; another thread may train meanwhile."""
         likelihood = self.objective.derivatives
         assert isinstance(likelihood, PartialLikelihood)
-        scores = self._scores_after(finished)
-        return None if scores is None else likelihood.baseline(scores, self.n_threads)
+        return likelihood.baseline(self._scores_after(finished), self.n_threads)
 
-    def _scores_after(self, finished: FinishedRounds) -> Floats | None:
+    def _scores_after(self, finished: GrownRounds) -> Floats:
         """The raw scores of the training rows after some rounds.
 
         Trees are added in the order of the rounds, which gives the bits of a fit that
-        ends with them. None if these rounds were taken back.
+        ends with them.
         """
         scores = _initial_scores(finished.start, self.init_score, self.dataset.n_rows)
-        if not self.can_split:
+        if finished.forest is None:
             return scores
-        forest = self.grower.forest.copy(0, finished.n * self.n_scores)
-        if forest.n_drops != finished.n_drops:
-            return None
+        forest = finished.forest.copy(0, finished.n * self.n_scores)
         total = np.zeros_like(scores) if self.average_output else scores
         trees = BinnedTrees(*forest.arrays())
         rounds = trees.by_round(self.n_scores, finished.linear)
@@ -524,75 +502,81 @@ class Boosting(LockedRounds):
         # Both are of one Booster: only one of them may change at a time.
         self._lock = other._lock
         with self._lock:
-            other._undo_failed_round()
+            other._settle()
             self.sets = list(map(with_metrics, other.sets))
             self.unlisted_sets = list(map(with_metrics, other.unlisted_sets))
-            self._take_trees(other)
-            self._publish()
-            self._reset_scores()
-            self._add_all_trees(self._scored_rows())
+            rounds = self.finished
+            if other.finished.n > 0:
+                rounds = other.finished.first(other.finished.n)
+                self.initial_start = other.initial_start
+                if self.spread is not None and other.spread is not None:
+                    self.spread.take(other.spread)
+            self._follow(rounds)
 
-    def _take_trees(self, other: Boosting) -> None:
-        if other._n_grown == 0:
+    def _settle(self, *, for_scores: bool = False) -> None:
+        if for_scores and self.finished.following is not None:
             return
-        self.initial_start, self.start = other.initial_start, other.start
-        self.linear, self.n_constant = list(other.linear), other.n_constant
-        if self.spread is not None and other.spread is not None:
-            self.spread.take(other.spread)
-        if self.can_split:
-            self.grower = self._grower(other.grower.forest.copy())
+        self._forget_following()
+        if self.grown is not self.finished:
+            self._follow(self.finished)
 
-    def _undo_failed_round(self) -> None:
-        if self._has_failed:
-            self._rewind(self._n_before_failure)
+    def _forget_following(self) -> None:
+        """Forget rounds that nobody has asked for: `_settle` drops their trees."""
+        if self.finished.following is not None:
+            self.finished = replace(self.finished, following=None)
 
-    def _rewind(self, n_rounds: int) -> None:
-        """Forget later rounds, and add the trees of the others to the scores again.
+    def first(self, n_rounds: int) -> GrownRounds:
+        """A copy of the first finished rounds, for others to follow."""
+        first = self.finished.first(n_rounds)
+        return first if n_rounds else replace(first, start=self.initial_start)
 
-        Added in the same order, they give the same scores to the last bit; subtracting
-        trees would not.
+    def _follow(self, rounds: GrownRounds, *, is_last: bool = False) -> None:
+        """Finish some rounds instead of those that are finished now.
+
+        Their trees are added to the scores in the same order, which gives the same
+        scores to the last bit; subtracting the trees of others would not. If it
+        ``is_last``, no round follows, so few need the scores of the training rows.
         """
-        self._n_before_failure, self._has_failed = n_rounds, True
-        self._drop_trees(n_rounds)
-        self._publish()
-        self._reset_scores()
-        self._add_all_trees(self._scored_rows())
-        self._has_failed = False
-
-    def _drop_trees(self, n_rounds: int) -> None:
-        """Forget the trees of later rounds."""
-        if self.can_split:
-            self.grower.forest.drop(n_rounds * self.n_scores)
-        else:
-            self.n_constant = n_rounds
-        self.linear = self.linear[:n_rounds]
+        self.grown = grown = replace(rounds, following=None)
+        if grown.forest is not None:
+            grown.forest.drop(grown.n * self.n_scores)
+            self.grower.forest = grown.forest
+        for by_round in (grown.linear, grown.spread, grown.dropouts):
+            del by_round[grown.n :]
         if self.spread is not None:
-            self.spread.rewind(n_rounds)
-        if n_rounds == 0:
-            self.start = self.initial_start
+            self.spread.follow(grown.spread)
+        self._reset_scores()
+        scored_rows = self._scored_rows()
+        if is_last and self.spread is None:
+            scored_rows = [s for s in scored_rows if s[0] is not self.rows]
+        self._add_all_trees(scored_rows)
+        self.finished = grown
 
     def _reset_scores(self) -> None:
         """Set all scores to those before the first round."""
-        self.scores = _initial_scores(self.start, self.init_score, self.dataset.n_rows)
-        for evaluation_set in (*self.sets, *self.unlisted_sets):
-            if evaluation_set.binned is not None:
-                evaluation_set.scores = self._start_scores(evaluation_set.rows)
+        start, n_rows = self.grown.start, self.dataset.n_rows
+        self.scores = _initial_scores(start, self.init_score, n_rows)
+        self.grown.scores = {
+            evaluation_set: self._start_scores(evaluation_set.rows)
+            for evaluation_set in (*self.sets, *self.unlisted_sets)
+            if evaluation_set.binned is not None
+        }
 
     def _start_scores(self, rows: Rows) -> Floats:
-        return _initial_scores(self.start, rows.init_score, len(rows.target))
+        return _initial_scores(self.grown.start, rows.init_score, len(rows.target))
 
     def _start_scoring(self, evaluation_set: EvaluationSet) -> None:
         if evaluation_set.binned is not None:
-            evaluation_set.scores = self._start_scores(evaluation_set.rows)
-            scored_rows = (evaluation_set.binned, evaluation_set.scores)
-            self._add_all_trees([scored_rows])
+            scores = self._start_scores(evaluation_set.rows)
+            self._add_all_trees([(evaluation_set.binned, scores)])
+            self.finished.scores[evaluation_set] = scores
 
     def _boost_round(self, round_index: int) -> bool:
         """Grow the trees of one round; returns whether a tree could be split."""
-        before = round_index - self.first_round
-        if not self.can_split:
+        before, grown = round_index - self.first_round, self.grown
+        if grown.forest is None:
             self._keep_average(np.ones(self.n_scores, dtype=bool))
-            self.n_constant = 1
+            grown.n = 1
             return False
         renews = self.objective.renews_leaves
         self.objective.gradients(
@@ -611,13 +595,14 @@ class Boosting(LockedRounds):
             sample, self.scores if added else None, round_index, is_linear=is_linear
         )
         if before == 0:
-            self._keep_average(np.diff(self.grower.forest.arrays()[2]) == 1)
+            self._keep_average(np.diff(grown.forest.arrays()[2]) == 1)
         if grew and renews:
             self._renew_leaves(sample.hessian)
-        if self._n_grown > before:
+        grown.n = grown.forest.n_trees // self.n_scores
+        if grown.n > before:
             if self.settings.linear_tree and not is_linear:
-                leaves = self.grower.forest.arrays()[1]
-                self.linear.append(LinearLeaves.constants(leaves["value"]))
+                leaves = grown.forest.arrays()[1]
+                grown.linear.append(LinearLeaves.constants(leaves["value"]))
             self._add_new_trees(added)
             if self.spread is not None:
                 self._end_spread(self.spread)
@@ -715,20 +700,25 @@ class Boosting(LockedRounds):
             )
             if grew:
                 break
-        self.linear += starmap(LinearLeaves, lines or ())
+        self.grown.linear += starmap(LinearLeaves, lines or ())
         return grew
 
-    def _grow_ahead(self, n_rounds: int, check: Callable[[], None] | None) -> None:
+    def _grow_ahead(
+        self, n_rounds: int, check: Callable[[], None] | None
+    ) -> GrownRounds | None:
         """Grow some rounds before they are asked for, as long as they have splits.
 
-        What is cold between rounds is Python's part of them.
+        What is cold between rounds is Python's part of them. Returns the finished
+        rounds and the first of these, which the others are following; None if it has no
+        split, or one of them failed.
         """
         derivatives, objective = self.objective.derivatives, self.objective
         is_kernel = isinstance(derivatives, Loss) and objective.trains_all
+        before = self.finished
+        self.grown = grown = replace(before, ensemble=None)
         sets = (*self.sets, *self.unlisted_sets)
-        scores = [self.scores if e.binned is None else e.scores for e in sets]
+        scores = [self.scores if e.binned is None else before.scores[e] for e in sets]
         after = [[np.empty_like(of_set) for of_set in scores] for _ in range(n_rounds)]
-        before = self._n_grown
         lines: Lines | None = [] if self.settings.linear_tree else None
         try:
             n_grown = self._call_grower(
@@ -739,7 +729,7 @@ class Boosting(LockedRounds):
                 self.hessian,
                 self.copy_weight,
                 self.scores,
-                self.first_round + before,
+                self.first_round + before.n,
                 n_rounds,
                 [e.binned for e in sets],
                 [scores, *after],
@@ -749,18 +739,17 @@ class Boosting(LockedRounds):
         except ValueError:
             # One of these rounds fails. Perhaps nobody asks for it.
             self._most_ahead = 1
-            self._rewind(before)
-            return
-        self.linear += starmap(LinearLeaves, lines or ())
+            self._follow(before)
+            return None
+        grown.linear += starmap(LinearLeaves, lines or ())
         self._n_expected -= n_grown
-        for of_round in after[:n_grown]:
-            self._ahead.append([*zip(sets, of_round, strict=True)])
-
-    def _show_next(self) -> None:
-        """Let readers see the next of the rounds that were grown ahead."""
-        for evaluation_set, scores in self._ahead.popleft():
-            evaluation_set.scores = scores
-        self._publish()
+        first = None
+        for n in range(n_grown, 0, -1):
+            of_sets = dict(zip(sets, after[n - 1], strict=True))
+            first = replace(grown, n=before.n + n, scores=of_sets, following=first)
+            if n == n_grown:
+                self.grown = first
+        return first
 
     def _call_grower(self, grow: Callable[..., Grown], *arguments: Any) -> Grown:
         try:
@@ -768,7 +757,7 @@ class Boosting(LockedRounds):
         except FloatingPointError as error:
             raise ValueError(
                 f"objective {self.objective.name!r} gave NaN or infinite gradients in"
-                f" round {self.first_round + self._n_grown}. Scale huge targets or"
+                f" round {self.first_round + self.finished.n}. Scale huge targets or"
                 " weights down."
             ) from error
 
@@ -779,14 +768,14 @@ class Boosting(LockedRounds):
         """
         if not self.has_default_start or not is_stump.any():
             return
-        self.start = self.start + np.where(
-            is_stump, self.objective.average - self.start, 0.0
+        grown = self.grown
+        grown.start = grown.start + np.where(
+            is_stump, self.objective.average - grown.start, 0.0
         )
-        self.scores[is_stump] = self.start[is_stump, None]
-        for evaluation_set in (*self.sets, *self.unlisted_sets):
-            if evaluation_set.binned is not None:
-                start_scores = self._start_scores(evaluation_set.rows)
-                evaluation_set.scores[is_stump] = start_scores[is_stump]
+        self.scores[is_stump] = grown.start[is_stump, None]
+        for evaluation_set, scores in grown.scores.items():
+            start_scores = self._start_scores(evaluation_set.rows)
+            scores[is_stump] = start_scores[is_stump]
 
     def _renew_leaves(self, counts: NDArray[np.float32] | None) -> None:
         """Replace the values of the leaves, before they are added to the scores.
@@ -822,12 +811,12 @@ class Boosting(LockedRounds):
         scored_rows = self._scored_sets() if added else self._scored_rows()
         # All rows find their leaves by their bins, also those outside the sample.
         if scored_rows:
-            self._add_rounds(scored_rows, self._n_grown - 1)
+            self._add_rounds(scored_rows, self.grown.n - 1)
 
     def _add_all_trees(self, scored_rows: Sequence[Scored]) -> None:
         """Add the trees of all rounds to scores, in the order of the rounds."""
-        levels = self.finished.levels
-        if self.can_split and not (levels or self.linear):
+        levels = self.grown.levels
+        if self.can_split and not (levels or self.grown.linear):
             self._add_rounds(scored_rows, 0)
             return
         for index, trees in enumerate(self._trees_by_round() if scored_rows else ()):
@@ -837,11 +826,9 @@ class Boosting(LockedRounds):
 
     def _add_rounds(self, scored_rows: Sequence[Scored], first: int) -> None:
         """Add the trees of all rounds from one on; of the last one, with its lines."""
-        forest = self.grower.forest
+        forest, linear = self.grower.forest, self.grown.linear
         for rows, scores in scored_rows:
-            table = None
-            if self.linear:
-                table = rows.line_table(self.linear[-1])
+            table = rows.line_table(linear[-1]) if linear else None
             add_trees(
                 forest,
                 first * self.n_scores,
@@ -855,10 +842,10 @@ class Boosting(LockedRounds):
 
     def _trees_by_round(self) -> list[BinnedTrees]:
         """The trees of each round."""
-        if not self.can_split:
+        if self.grown.forest is None:
             return []
-        trees = BinnedTrees(*self.grower.forest.arrays())
-        return trees.by_round(self.n_scores, self.linear)
+        trees = BinnedTrees(*self.grown.forest.arrays())
+        return trees.by_round(self.n_scores, self.grown.linear)
 
     def _scored_rows(self) -> list[Scored]:
         """The rows and scores that trees are added to, the training rows first."""
@@ -869,7 +856,7 @@ class Boosting(LockedRounds):
         if not (self.sets or self.unlisted_sets):
             return []
         return [
-            (evaluation_set.binned, evaluation_set.scores)
+            (evaluation_set.binned, self.grown.scores[evaluation_set])
             for evaluation_set in (*self.sets, *self.unlisted_sets)
             if evaluation_set.binned is not None
         ]
@@ -884,17 +871,19 @@ class Boosting(LockedRounds):
     def _new_trees(self) -> BinnedTrees:
         forest = self.grower.forest
         first = forest.n_trees - self.n_scores
-        linear_leaves = self.linear[-1] if len(self.linear) == self._n_grown else None
         trees = BinnedTrees(*forest.copy(first).arrays())
-        return trees._replace(linear=linear_leaves)
+        linear = self.grown.linear
+        return trees._replace(linear=linear[-1] if linear else None)
 
     def raw_scores(self, evaluation_set: EvaluationSet) -> Floats:
-        is_training = evaluation_set.binned is None
-        if self._n_grown == 0:
+        finished, is_training = self.finished, evaluation_set.binned is None
+        if finished.n == 0:
             rows = evaluation_set.rows
             init_score = self.init_score if is_training else rows.init_score
-            return _initial_scores(np.zeros_like(self.start), init_score, len(rows))
-        return evaluation_set.scores if self._ahead or not is_training else self.scores
+            return _initial_scores(np.zeros_like(finished.start), init_score, len(rows))
+        if is_training and finished.following is None:
+            return self.scores
+        return finished.scores[evaluation_set]
 
 
 def _initial_scores(start: Floats, init_score: Floats | None, n_rows: int) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from skgoss.parameters.settings import Settings
 from skgoss.training.binned import BinnedTrees
-from skgoss.training.boosting import Boosting, FinishedRounds, Floats, Scored
+from skgoss.training.boosting import Boosting, Floats, GrownRounds, Scored
 from skgoss.training.evaluation import EvaluationSet
 
 
@@ -41,51 +42,63 @@ class Dart(Boosting):
     Regression Trees", AISTATS 2015).
     """
 
-    factor: Floats
     adds_while_growing = False
+    _no_factors = np.empty(0)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        self.trees: list[BinnedTrees] = []
-        self.dropouts: list[Dropout] = []
-        self.factor = np.empty(0)
+        self.trees: list[BinnedTrees] = []  # of each round
         super().__init__(*args, **kwargs)
 
     def _boost_round(self, round_index: int) -> bool:
         """Grow the trees of one round on scores without the dropped trees."""
-        before = len(self.trees)
-        self.dropout = self._draw(round_index)
-        self._subtract(self._scored_rows(), self.dropout, self.factor)
+        before, factors = self.grown.n, self._factors
+        self.dropout = self._draw(round_index, factors)
+        self._subtract(self._scored_rows(), self.dropout, factors)
         grew = super()._boost_round(round_index)
-        if len(self.trees) == before and len(self.dropout.rounds):
-            self._rewind(before)
+        if self.grown.n == before and len(self.dropout.rounds):
+            self._follow(self.finished)
         return grew
 
-    def _draw(self, round_index: int) -> Dropout:
+    @property
+    def _factors(self) -> Floats:
+        """The factors of the rounds that have grown."""
+        assert self.grown.factors is not None
+        return self.grown.factors
+
+    def _draw(self, round_index: int, factors: Floats) -> Dropout:
         """The rounds to drop, with probabilities proportional to their weights."""
-        settings, n = self.settings, len(self.factor)
+        settings, n = self.settings, len(factors)
         new_weight = settings.learning_rate if settings.xgboost_dart_mode else 1.0
         random = np.random.default_rng([settings.drop_seed, round_index])
         if n == 0 or random.random() < settings.skip_drop:
             return Dropout(np.empty(0, dtype=np.intp), new_weight)
         limit = settings.max_drop if settings.max_drop > 0 else n
-        weight = (
-            np.ones(n) if settings.uniform_drop else self.factor / self.factor.mean()
-        )
+        weight = np.ones(n) if settings.uniform_drop else factors / factors.mean()
         chance = min(settings.drop_rate, limit / n) * weight
         return Dropout(np.flatnonzero(random.random(n) < chance)[:limit], new_weight)
 
-    def _read_trees_again(self) -> None:
+    def first(self, n_rounds: int) -> GrownRounds:
+        """A copy of the first rounds, with the factors that they had."""
+        first = super().first(n_rounds)
+        factors = self._no_factors
+        for dropout in first.dropouts:
+            factors = dropout.normalized(factors)
+        return replace(first, factors=factors)
+
+    def _reset_scores(self) -> None:
+        super()._reset_scores()
         self.trees = self._trees_by_round()
 
     def _add_new_trees(self, added: bool) -> None:
         self.trees.append(self._new_trees())
-        self.dropouts.append(self.dropout)
-        index = len(self.trees) - 1
-        self.factor = self._add_normalized(self._scored_rows(), index, self.factor)
+        self.grown.dropouts.append(self.dropout)
+        self.grown.factors = self._add_normalized(
+            self._scored_rows(), len(self.trees) - 1, self._factors
+        )
 
     def _add_all_trees(self, scored_rows: Sequence[Scored]) -> None:
-        factor, levels = np.empty(0), self.finished.levels
-        for index, dropout in enumerate(self.dropouts):
+        factor, levels = self._no_factors, self.grown.levels
+        for index, dropout in enumerate(self.grown.dropouts):
             self._subtract(scored_rows, dropout, factor)
             factor = self._add_normalized(scored_rows, index, factor)
             if levels:
@@ -105,25 +118,12 @@ class Dart(Boosting):
 
         Takes the factors of the rounds before and returns those of all rounds.
         """
-        dropout = self.dropouts[index]
+        dropout = self.grown.dropouts[index]
         factor = dropout.normalized(factor)
         self._add_trees(scored_rows, self.trees[index], dropout.factor)
         for i in dropout.rounds:
             self._add_trees(scored_rows, self.trees[i], factor[i])
         return factor
-
-    def _drop_trees(self, n_rounds: int) -> None:
-        super()._drop_trees(n_rounds)
-        del self.trees[n_rounds:], self.dropouts[n_rounds:]
-        self.factor = np.empty(0)
-        for dropout in self.dropouts:
-            self.factor = dropout.normalized(self.factor)
-
-    def _take_trees(self, other: Boosting) -> None:
-        super()._take_trees(other)
-        if isinstance(other, Dart):
-            self.trees, self.dropouts = list(other.trees), list(other.dropouts)
-            self.factor = other.factor
 
 
 class Forest(Boosting):
@@ -141,7 +141,7 @@ class Forest(Boosting):
     def _effective_settings(self, settings: Settings) -> Settings:
         return settings.replaced(learning_rate=1.0)
 
-    def _start_by_round(self, finished: FinishedRounds) -> Floats:
+    def _start_by_round(self, finished: GrownRounds) -> Floats:
         return np.tile(finished.start, (finished.n, 1))
 
     def _reset_scores(self) -> None:
@@ -150,7 +150,8 @@ class Forest(Boosting):
 
     def _start_scoring(self, evaluation_set: EvaluationSet) -> None:
         if evaluation_set.binned is not None:
-            evaluation_set.scores = self._start_scores(evaluation_set.rows)
+            scores = self._start_scores(evaluation_set.rows)
+            self.finished.scores[evaluation_set] = scores
 
     def _scored_rows(self) -> list[Scored]:
         return [(e.binned or self.rows, total) for e, total in self.sums.items()]
@@ -162,7 +163,7 @@ class Forest(Boosting):
             rows = evaluation_set.binned or self.rows
             self._add_all_trees([(rows, total)])
             self.sums[evaluation_set] = total
-        return start + self.sums[evaluation_set] / max(1, self._n_grown)
+        return start + self.sums[evaluation_set] / max(1, self.finished.n)
 
 
 BOOSTING_TYPES: dict[str, type[Boosting]] = {

@@ -147,8 +147,6 @@ class EvaluationSet:
     metrics: Sequence[AnyMetric] = ()
     # The rows in bins; None: the set is the training set, whose scores are used.
     binned: BinnedRows | None = None
-    # (n_scores, n_rows): raw scores; set by `Boosting` unless ``binned`` is None.
-    scores: Floats = field(init=False)
 
     _warned: bool = field(default=False, init=False)
     _warned_of_nan: bool = field(default=False, init=False)

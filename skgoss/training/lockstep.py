@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import ExitStack
 from functools import partial
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +14,10 @@ from skgoss.training.loop import record
 from skgoss.training.rounds import AHEAD
 from skgoss.training.run import Run
 from skgoss.training.schedule import Schedule
+from skgoss.utils.locks import CertainEnd
 
 
-class Lockstep:
+class Lockstep(CertainEnd):
     """Runs that advance together, and grow in a loop as one fit does: see `Growing`.
 
     Use it as a context manager: its threads end with the `with` body. ``n_at_once``
@@ -34,25 +34,23 @@ class Lockstep:
         self._runs = runs
         self._ahead = ahead
         self._schedule = Schedule([partial(_one_round, r) for r in runs], n_at_once)
-        self._entered = ExitStack()
 
     @property
     def sets(self) -> list[EvaluationSet]:
         """The evaluation sets of the first run."""
         return self._runs[0].rounds.sets
 
-    def __enter__(self) -> Self:
-        n_rounds = self.settings.n_estimators
-        for run in self._runs if self._ahead else ():
-            expecting = run.rounds.expecting(
-                n_rounds, is_watched=True, may_end=self._ahead <= AHEAD
-            )
-            self._entered.enter_context(expecting)
-        self._entered.enter_context(self._schedule)
-        return self
+    def _begin(self) -> None:
+        self._expect(self.settings.n_estimators)
+        self._schedule._begin()
 
-    def __exit__(self, *error: Any) -> None:
-        self._entered.__exit__(*error)
+    def _end(self, *error: Any) -> None:
+        self._schedule._end(*error)
+        self._expect(0)
+
+    def _expect(self, n_rounds: int) -> None:
+        for run in self._runs if self._ahead else ():
+            run.rounds.expect(n_rounds, is_watched=True, may_end=self._ahead <= AHEAD)
 
     def boost(self) -> bool:
         """Let every run grow the trees of one round.

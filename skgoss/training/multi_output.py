@@ -8,12 +8,11 @@ grown here, but by the engine: `TreeGrower.grow`.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,22 +20,30 @@ from numpy.typing import NDArray
 from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.model.ensemble import Ensemble, side_by_side
 from skgoss.parameters.settings import Settings
-from skgoss.training.boosting import Boosting, FinishedRounds, LockedRounds
+from skgoss.training.boosting import Boosting, GrownRounds, LockedRounds
 from skgoss.training.evaluation import EvaluationSet
-from skgoss.training.rounds import AHEAD
+from skgoss.training.rounds import AHEAD, Change
 from skgoss.training.schedule import Schedule
 
-# Whether a round has grown, and the finished rounds after it.
-_Round = tuple[bool, FinishedRounds]
+# Whether a round has grown, and the rounds after it.
+_Round = tuple[bool, GrownRounds]
 
 
 @dataclass(eq=False)
-class _Finished:
-    """The finished rounds of all outputs; only ``ensemble`` is set later."""
+class _Grown:
+    """Rounds of all outputs: see `GrownRounds`."""
 
-    n: int
-    outputs: list[FinishedRounds]
+    outputs: list[GrownRounds]
+    # Whether the trees of each output can no longer be split.
+    has_ended: list[bool]
+    # Whether a tree of the last round could be split.
+    has_grown: bool = True
+    following: _Grown | None = None
     ensemble: Ensemble | None = None
+
+    @property
+    def n(self) -> int:
+        return max(rounds.n for rounds in self.outputs)
 
 
 class MultiOutput(LockedRounds):
@@ -68,14 +75,11 @@ class MultiOutput(LockedRounds):
         self.spans = list(pairwise(n_scores.tolist()))
         # The rows of each evaluation set, as evaluation sets of the outputs.
         self._sets_of: dict[EvaluationSet, list[EvaluationSet]] = {}
-        # The rounds that have grown before they were asked for, and how many may.
-        self._grown: deque[dict[int, _Round]] = deque()
-        self._n_expected = 0
-        # What readers may see of each output.
-        self._seen = [output.finished for output in self.outputs]
-        # Whether the trees of each output can no longer be split.
-        self._has_ended = [False] * len(outputs)
-        self._publish()
+        self._n_expected = 0  # the rounds that will be asked for
+        begun = [output.finished for output in self.outputs]
+        # See `Boosting`. While they change, it is not known what has grown.
+        self.finished = _Grown(begun, [False] * len(outputs))
+        self.grown: _Grown | None = self.finished
 
     def current_iteration(self) -> int:
         return self.first_round + self.finished.n
@@ -85,62 +89,43 @@ class MultiOutput(LockedRounds):
         return sum(output.n_leaves for output in self.outputs)
 
     def ensemble(self) -> Ensemble:
-        while (finished := self.finished).ensemble is None:
+        finished = self.finished
+        if finished.ensemble is None:
             pairs = zip(self.outputs, finished.outputs, strict=True)
-            ensembles = [output.ensemble_of(rounds) for output, rounds in pairs]
-            complete = [ensemble for ensemble in ensembles if ensemble is not None]
-            # Else some rounds were taken back while their trees were read.
-            if len(complete) == len(ensembles):
-                finished.ensemble = side_by_side(complete)
+            finished.ensemble = side_by_side(
+                [output.ensemble_of(rounds) for output, rounds in pairs]
+            )
         return finished.ensemble
 
-    def _publish(self) -> None:
-        """Let readers see the rounds that are finished now, in one assignment."""
-        seen = list(self._seen)
-        self.finished = _Finished(max(rounds.n for rounds in seen), seen)
-
-    def _publish_all(self) -> None:
-        """Let readers see all rounds of the outputs."""
-        self._grown.clear()
-        self._seen = [output.finished for output in self.outputs]
-        self._publish()
-
-    def reset_parameter(self, params: Mapping[str, Any]) -> Self:
-        self.settings = self.settings.changed(params)
+    def changes(self, params: Mapping[str, Any]) -> list[Change]:
+        changes: list[Change] = [(self, "settings", self.settings.changed(params))]
         for output in self.outputs:
-            output.reset_parameter(params)
-        return self
+            changes += output.changes(params)
+        return changes
 
-    def _expect(self, n_rounds: int, is_watched: bool, may_end: bool) -> None:
+    def expect(self, n_rounds: int, is_watched: bool, may_end: bool) -> None:
+        self._forget_following()
         self._n_expected = 0 if is_watched else n_rounds
-        if n_rounds == 0 and self._grown:
-            # Nobody has asked for these rounds.
-            self._has_failed = True
 
     def boost(self, begin: Callable[[], None] | None = None) -> bool:
-        with self._lock:
-            self._undo_failed_round()
-            if begin is not None:
-                begin()
-            if all(self._has_ended):  # each tries again, as a single fit does
-                self._has_ended = [False] * len(self.outputs)
-            if not self._grown:
-                try:
-                    self._grow(max(1, min(self._n_expected, AHEAD)))
-                except BaseException:
-                    self._has_failed = True
-                    raise
-            self._n_expected = max(0, self._n_expected - 1)
-            grown = self._grown.popleft()
-            for k, (has_grown, finished) in grown.items():
-                self._has_ended[k] = not has_grown
-                self._seen[k] = finished
-            self._publish()
-            return any(has_grown for has_grown, _ in grown.values())
+        following = self.finished.following
+        if following is None:
+            with self._lock:
+                self._settle()
+                if begin is not None:
+                    begin()
+                self.grown = None
+                following = self._grow(max(1, min(self._n_expected, AHEAD)))
+        self._n_expected = max(0, self._n_expected - 1)
+        self.finished = following
+        return following.has_grown
 
-    def _grow(self, n_rounds: int) -> None:
-        """Grow some rounds of all outputs that have not ended."""
-        running = [k for k, has_ended in enumerate(self._has_ended) if not has_ended]
+    def _grow(self, n_rounds: int) -> _Grown:
+        """Grow some rounds of all outputs that have not ended; the first of these."""
+        outputs, has_ended = self.finished.outputs, self.finished.has_ended
+        if all(has_ended):  # each tries again, as a single fit does
+            has_ended = [False] * len(outputs)
+        running = [k for k, has_ended_ in enumerate(has_ended) if not has_ended_]
         rounds: dict[int, list[_Round]] = {k: [] for k in running}
 
         def grow(k: int) -> bool:
@@ -150,10 +135,18 @@ class MultiOutput(LockedRounds):
 
         with Schedule([partial(grow, k) for k in running], self.n_at_once) as schedule:
             schedule.reach(n_rounds)
+        grown: list[_Grown] = []
         for index in range(max(map(len, rounds.values()))):
-            self._grown.append(
-                {k: of_k[index] for k, of_k in rounds.items() if index < len(of_k)}
-            )
+            now = {k: of_k[index] for k, of_k in rounds.items() if index < len(of_k)}
+            outputs, has_ended = list(outputs), list(has_ended)
+            for k, (has_grown, outputs[k]) in now.items():
+                has_ended[k] = not has_grown
+            has_any = any(has_grown for has_grown, _ in now.values())
+            grown.append(_Grown(outputs, has_ended, has_any))
+        for one, other in pairwise(grown):
+            one.following = other
+        self.grown = grown[-1]
+        return grown[0]
 
     def rest(self) -> None:
         for output in self.outputs:
@@ -161,18 +154,26 @@ class MultiOutput(LockedRounds):
 
     def rollback(self) -> None:
         with self._lock:
-            self._undo_failed_round()
-            self._rewind(max(self.finished.n - 1, 0))
+            self._settle()
+            n_rounds = max(self.finished.n - 1, 0)
+            outputs, has_ended = [], []
+            for k, output in enumerate(self.outputs):
+                rounds, is_shorter = output.finished, output.finished.n <= n_rounds
+                outputs.append(rounds if is_shorter else output.first(n_rounds))
+                # If it has ended after these rounds, it ends there again.
+                has_ended.append(self.finished.has_ended[k] and is_shorter)
+            self._follow(_Grown(outputs, has_ended))
 
     def end(self, n_rounds: int) -> None:
         with self._lock:
+            self.grown = None
             for output in self.outputs:
-                output.end(min(n_rounds, output.finished.n))
-            self._publish_all()
+                output.end(min(n_rounds, self.finished.n))
+            self._finish(replace(self.finished, ensemble=None))
 
     def set_leaf(self, tree: int, leaf: int, value: float) -> None:
         with self._lock:
-            self._undo_failed_round()
+            self._settle()
             index, score = divmod(tree, self.spans[-1][-1])
             k = next(k for k, (_, stop) in enumerate(self.spans) if score < stop)
             output, (first, stop) = self.outputs[k], self.spans[k]
@@ -181,22 +182,23 @@ class MultiOutput(LockedRounds):
                     f"The leaves of tree {tree} cannot be changed in training: no tree"
                     " of this output can be split any more."
                 )
+            self.grown = None
             output.set_leaf(index * (stop - first) + score - first, leaf, value)
-            self._publish_all()
+            self._finish(replace(self.finished, ensemble=None))
 
     def resume(
         self, other: MultiOutput, with_metrics: Callable[[EvaluationSet], EvaluationSet]
     ) -> None:
         self._lock = other._lock
         with self._lock:
-            other._undo_failed_round()
+            other._settle()
             for output, earlier in zip(self.outputs, other.outputs, strict=True):
                 output.resume(earlier, lambda evaluation_set: evaluation_set)
             self.sets = [self._taken(e, with_metrics, other) for e in other.sets]
             self.unlisted_sets = [
                 self._taken(e, with_metrics, other) for e in other.unlisted_sets
             ]
-            self._publish_all()
+            self._finish(self.finished)
 
     def _taken(
         self,
@@ -224,6 +226,7 @@ class MultiOutput(LockedRounds):
 
     def _start_scoring(self, evaluation_set: EvaluationSet) -> None:
         sets = self._sets_of[evaluation_set] = self._sets_of_outputs(evaluation_set)
+        self.grown = None
         for output, rows in zip(self.outputs, sets, strict=True):
             output.add(rows)
 
@@ -235,17 +238,26 @@ class MultiOutput(LockedRounds):
             make(rows=rows.of_output(k, *span)) for k, span in enumerate(self.spans)
         ]
 
-    def _undo_failed_round(self) -> None:
-        if self._has_failed:
-            self._n_expected = 0
-            self._rewind(self.finished.n)
+    def _settle(self, *, for_scores: bool = False) -> None:
+        self._forget_following()
+        if self.grown is not self.finished:
+            self._follow(self.finished)
 
-    def _rewind(self, n_rounds: int) -> None:
-        """Forget later rounds of all outputs."""
-        self._has_failed = True
+    def _forget_following(self) -> None:
+        if self.finished.following is not None:
+            self.finished = replace(self.finished, following=None)
+
+    def _follow(self, rounds: _Grown) -> None:
+        """Finish some rounds instead of those that are finished now."""
+        self.grown = None
+        sets = [self._sets_of[e] for e in (*self.sets, *self.unlisted_sets)]
         for k, output in enumerate(self.outputs):
-            # If it has ended after these rounds, it ends there again.
-            self._has_ended[k] &= output.finished.n <= n_rounds
-            output.rewind(n_rounds)
-        self._publish_all()
-        self._has_failed = False
+            output.sets = [of_outputs[k] for of_outputs in sets]
+            output.restore(rounds.outputs[k])
+        self._finish(rounds)
+
+    def _finish(self, rounds: _Grown) -> None:
+        """Finish what the outputs have finished instead of some rounds."""
+        outputs = [output.finished for output in self.outputs]
+        self.grown = replace(rounds, outputs=outputs, following=None)
+        self.finished = self.grown

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,9 @@ from skgoss.training.evaluation import EvalResult, EvaluationSet
 AHEAD = 8
 # The same where nothing ends the rounds early, so that none can be lost. Not tuned.
 FAR_AHEAD = 32
+
+# Of an attribute: the object, its name, and its new value.
+Change = tuple[object, str, object]
 
 
 class Rounds(ABC):
@@ -56,8 +59,8 @@ class Rounds(ABC):
         """
 
     @abstractmethod
-    def reset_parameter(self, params: Mapping[str, Any]) -> Self:
-        """Change options of single trees, by any of their names."""
+    def changes(self, params: Mapping[str, Any]) -> list[Change]:
+        """What changes options of single trees, by any of their names."""
 
     @abstractmethod
     def boost(self, begin: Callable[[], None] | None = None) -> bool:
@@ -71,13 +74,17 @@ class Rounds(ABC):
     @abstractmethod
     def expecting(
         self, n_rounds: int, *, is_watched: bool, may_end: bool
-    ) -> AbstractContextManager[None]:
+    ) -> AbstractContextManager[Any]:
         """Let so many rounds grow at once in the `with` body, if they can.
 
         They are finished one by one, by `boost`, and nobody changes the fit meanwhile.
         If they are watched, sets are evaluated after each. If they ``may_end``, the
         body may do so before all are asked for.
         """
+
+    @abstractmethod
+    def expect(self, n_rounds: int, is_watched: bool, may_end: bool) -> None:
+        """The same without a `with` body; 0: rounds not asked for are forgotten."""
 
     @abstractmethod
     def rest(self) -> None:

@@ -125,7 +125,9 @@ class Bagging(Sampler):
         # round that draws it first.
         begin = round_index - round_index % self.settings.subsample_freq
         if begin != self.begin:
-            self.begin, self.rows = begin, self._bag(begin, n_threads)
+            # The rows first: an interrupt may come in between.
+            self.rows = self._bag(begin, n_threads)
+            self.begin = begin
         return Sample(self.rows, hessian)
 
     def _bag(self, begin: int, n_threads: int) -> NDArray[np.uint32]:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
-from typing import Any, Self, TypeVar
+from queue import Empty, SimpleQueue
+from typing import Any, TypeVar
 
 from skgoss.utils.cancellation import CancelScope
+from skgoss.utils.locks import CertainEnd
 
 Result = TypeVar("Result")
 
@@ -42,7 +45,7 @@ def run_all(functions: Sequence[Callable[[], Result]], n_at_once: int) -> list[R
     return [results[number] for number in range(len(functions))]
 
 
-class Schedule:
+class Schedule(CertainEnd):
     """Runs whose steps are done by several threads.
 
     A free thread takes the run that has fallen behind most, the first of these. The
@@ -64,16 +67,18 @@ class Schedule:
         self._most_steps = 0  # how far a run may go
         self._is_closed = False
         self._scope = CancelScope()
-        lock = threading.Lock()
-        self._may_go_on = threading.Condition(lock)
-        self._is_reached = threading.Condition(lock)
+        # Conditions are left by functions in Python, which an interrupt may skip: the
+        # main thread, which alone is interrupted, neither enters nor awaits one.
+        self._lock = threading.Lock()
+        self._may_go_on = threading.Condition(self._lock)
+        self._is_reached: SimpleQueue[None] = SimpleQueue()
         n_threads = min(n_at_once, n_runs)
         self._threads = [
             threading.Thread(target=self._work, name="skgoss-run", daemon=True)
             for _ in range(n_threads if n_threads > 1 else 0)
         ]
 
-    def __enter__(self) -> Self:
+    def _begin(self) -> None:
         try:
             for thread in self._threads:
                 thread.start()
@@ -81,15 +86,14 @@ class Schedule:
             self._threads = [t for t in self._threads if t.ident is not None]
             self._close()
             raise
-        return self
 
-    def __exit__(self, *error: Any) -> None:
+    def _end(self, *error: Any) -> None:
         if error[0] is not None:
             self._scope.cancel()
         self._close()
 
     def _close(self) -> None:
-        with self._may_go_on:
+        with self._lock:
             self._is_closed = True
             self._may_go_on.notify_all()
         for thread in self._threads:
@@ -102,12 +106,13 @@ class Schedule:
         The first error is raised, in the order of the runs; that of a step ahead, only
         when it is asked for.
         """
-        with self._may_go_on:
+        with self._lock:
             self._n_asked = n_steps
             self._most_steps = n_steps + (ahead if self._threads else 0)
             self._may_go_on.notify_all()
-            while self._threads and not self._has_reached():
-                self._is_reached.wait(_SIGNAL_INTERVAL)
+        while self._threads and not self._has_reached():
+            with suppress(Empty):
+                self._is_reached.get(timeout=_SIGNAL_INTERVAL)
         if not self._threads:
             while not self._errors and (number := self._behind_most()) is not None:
                 self._do_step(number)
@@ -146,15 +151,15 @@ class Schedule:
         while (number := self._taken()) is not None:
             self._do_step(number)
             # The run is free again for this thread; one that waits has found no other.
-            with self._is_reached:
+            with self._lock:
                 self._is_busy[number] = False
                 is_there = self._n_done[number] == self._n_asked
                 if (is_there or self._has_ended[number]) and self._has_reached():
-                    self._is_reached.notify()
+                    self._is_reached.put(None)
 
     def _taken(self) -> int | None:
         """A run for this thread; None at the end of the body."""
-        with self._may_go_on:
+        with self._lock:
             while not self._is_closed:
                 number = self._behind_most()
                 if number is not None:

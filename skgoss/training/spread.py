@@ -92,10 +92,6 @@ class Spread:
         self._tell()
 
     @property
-    def levels(self) -> list[Floats]:
-        return [of_round.level for of_round in self.rounds]
-
-    @property
     def last(self) -> RoundOfSpread:
         return self.rounds[-1] if self.rounds else self.start
 
@@ -106,14 +102,15 @@ class Spread:
             self.likelihood.shrinkage = self.last.shrinkage
 
     def take(self, other: Spread) -> None:
-        """Continue from the rounds of another fit."""
-        self.rounds, self.start = list(other.rounds), other.start
-        self.noise = other.noise
+        """Take over what another fit knew before its first round, and its noise."""
+        self.start, self.noise = other.start, other.noise
         self._tell()
 
-    def rewind(self, n_rounds: int) -> None:
-        """Forget later rounds."""
-        del self.rounds[n_rounds:]
+    def follow(self, rounds: list[RoundOfSpread]) -> None:
+        """Continue from some rounds; the next ones are added to the list."""
+        self.rounds = rounds
+        if not rounds:
+            self.noise = None
         self._tell()
 
     def trust(self, scores: Floats, n_threads: int) -> None:

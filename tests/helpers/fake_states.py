@@ -30,6 +30,9 @@ class OneByOne:
     def expecting(self, n_rounds, *, is_watched, may_end):
         return nullcontext()
 
+    def expect(self, n_rounds, is_watched, may_end):
+        """No round grows before it is asked for."""
+
 
 class FakeState(OneByOne):
     """A fit whose metric falls, then rises; a round notes its learning rate."""

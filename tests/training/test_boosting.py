@@ -543,7 +543,7 @@ def test_rounds_that_nothing_can_end_grow_far_ahead(monkeypatch, n_sets, calls, 
 
     def note(boosting, n_rounds, check):
         seen.append(n_rounds)
-        grow(boosting, n_rounds, check)
+        return grow(boosting, n_rounds, check)
 
     monkeypatch.setattr(Boosting, "_grow_ahead", note)
     data = Dataset(table(400, 4, 5), AMOUNTS)

@@ -33,7 +33,6 @@ cdef class Forest:
     cdef int64_t n_nodes
     cdef readonly int64_t n_leaves
     cdef readonly int64_t n_trees
-    cdef readonly int64_t n_drops
     cdef int64_t node_room
     cdef int64_t leaf_room
     cdef int64_t tree_room

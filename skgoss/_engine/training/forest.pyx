@@ -1,8 +1,8 @@
 """The trees of a fit while it grows them; readers get copies.
 
-One thread adds trees and drops them, while others may read: by `Forest.copy`. Without the
-GIL a critical section keeps them apart. It may end where Python is called, so nothing in it
-calls Python.
+One thread adds trees and drops them, while others may copy those that are finished, which are
+never dropped or changed: see `GrownRounds`. Without the GIL a critical section keeps them apart.
+It may end where Python is called, so nothing in it calls Python.
 """
 
 cimport cython
@@ -193,11 +193,7 @@ cdef class Forest:
         return 0
 
     def copy(self, int64_t first_tree=0, stop_tree=None):
-        """A copy of some trees, by default of all from one tree on, while others may grow.
-
-        It has fewer trees if some of those were dropped. Its `n_drops` tells: it is that
-        of the moment of the copy.
-        """
+        """A copy of some trees, by default of all from one tree on, while others may grow."""
         cdef Forest copied = Forest()
         cdef int64_t stop = self.n_trees if stop_tree is None else stop_tree
         cdef int status
@@ -219,7 +215,7 @@ cdef class Forest:
         cdef int64_t i
         if self._reserve(n_trees, n_leaves, n_words) < 0:
             return NO_MEMORY
-        self.n_drops, self.n_trees = other.n_drops, n_trees
+        self.n_trees = n_trees
         self.n_nodes, self.n_leaves, self.n_words = n_nodes, n_leaves, n_words
         if n_nodes > 0:
             memcpy(self.nodes, other.nodes + start[0] - first_tree,
@@ -242,7 +238,6 @@ cdef class Forest:
     @cython.critical_section
     cpdef drop(self, int64_t n_trees):
         """Keep the first trees only."""
-        self.n_drops += 1
         self.n_trees = n_trees
         self.n_leaves = self.leaf_start[n_trees]
         self.n_nodes = self.n_leaves - n_trees
@@ -267,12 +262,11 @@ cdef class Forest:
         return nodes, leaves, leaf_start, words
 
     def set_leaf_value(self, int64_t tree, int64_t leaf, double value):
-        """Replace the value of a leaf; who reads the trees meanwhile reads them again."""
+        """Replace the value of a leaf."""
         if not 0 <= tree < self.n_trees:
             raise ValueError(f"there is no tree {tree}")
         if not 0 <= leaf < self.leaf_start[tree + 1] - self.leaf_start[tree]:
             raise ValueError(f"tree {tree} has no leaf {leaf}")
-        self.n_drops += 1
         self.leaves[self.leaf_start[tree] + leaf].value = value
 
     def set_leaf_values(self, const double[::1] value):

@@ -171,7 +171,7 @@ cdef class TreeGrower:
 
     cdef Shared shared
     cdef Gradients gradients  # of a round, but for the arguments of `grow`
-    cdef readonly Forest forest
+    cdef public Forest forest   # the next trees are added to it
     cdef Allocation* allocations  # the newest of those allocated
     cdef Workspace* workspaces
     cdef Batch* batches       # of all threads, then of each tree that one thread grows

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import make_classification, make_regression
 
 from skgoss import LGBMClassifier, LGBMRegressor
@@ -103,3 +104,50 @@ def test_candidates_end_where_there_is_no_time_left(monkeypatch, stages, name, o
             ended.add(stage.candidate)
         assert stage.is_over == (stage.candidate in ended)
     assert ended
+
+
+@pytest.mark.parametrize("refit", [False, True])
+def test_a_blend_has_the_options_of_its_best_configuration(refit):
+    """It is not the first one of those that are compared."""
+    rng = np.random.default_rng(2 if refit else 0)
+    features = rng.normal(size=(80, 3))
+    y = features[:, 0] * 2 + np.abs(features[:, 1]) + rng.normal(size=80) * 0.3
+    options = {"max_bin": 15, "refit": refit, "n_estimators": 40 if refit else 20}
+    model = LGBMRegressor(preset="best", **options).fit(features, y)
+    results = model.search_results_
+    best = int(np.argmax(results["weight"]))
+    assert best > 0
+    chosen = model.preset_params_
+    assert chosen | results["params"][best] == chosen
+    # The metrics of the rounds are those of its models, too.
+    losses = [min(history["l2"]) for history in model.evals_result_.values()]
+    assert np.mean(losses) == pytest.approx(results["mean_test_loss"][best])
+    if refit:
+        n_rounds = round(results["n_rounds"][best])
+        of_fit = {k: v for k, v in chosen.items() if k in model.get_params()}
+        of_fit |= {"n_estimators": n_rounds, "max_bin": 15}
+        of_fit |= {"folds": None, "early_stopping_round": None}
+        same = LGBMRegressor(**of_fit).fit(features, y)
+        np.testing.assert_array_equal(model.predict(features), same.predict(features))
+    else:
+        assert np.count_nonzero(results["weight"]) > 1
+
+
+@pytest.mark.parametrize("options", [{}, {"n_estimators": 5}])
+def test_the_training_set_among_evaluation_sets_decides_nothing(options):
+    """Without a number of rounds, the other sets decide between configurations."""
+    rows, others = (X[::2], Y[::2]), (X[1::2], Y[1::2])
+    model = LGBMRegressor(preset="best", num_leaves=7, max_bin=15, **options)
+    fits = [
+        clone(model).fit(*rows, eval_set=sets)
+        for sets in ([others], [rows, others], [others, rows])
+    ]
+    alone, *with_training = fits
+    for fit in with_training:
+        assert fit.preset_params_ == alone.preset_params_
+        np.testing.assert_array_equal(fit.predict(X), alone.predict(X))
+        for name in ("mean_test_loss", "n_rounds"):
+            found, expected = (m.search_results_.get(name, []) for m in (fit, alone))
+            np.testing.assert_array_equal(found, expected)
+        assert "training" in fit.evals_result_
+    assert ("params" in alone.search_results_) == (not options)

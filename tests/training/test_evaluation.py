@@ -875,6 +875,30 @@ def test_a_model_goes_on_from_another(options):
     np.testing.assert_array_equal(both.predict(RX, num_iteration=5), first.predict(RX))
 
 
+@pytest.mark.parametrize("calls", [None, [lambda env: None]], ids=["ahead", "one"])
+@pytest.mark.parametrize("options", [{}, {"boosting_type": "dart"}])
+def test_draws_of_a_continued_fit_are_those_of_its_own_rounds(calls, options):
+    """As if boosting started from the scores of the earlier model."""
+    rng = np.random.default_rng(0)
+    features, qid = rng.normal(size=(240, 3)), np.repeat(np.arange(24), 10)
+    grades = np.digitize(features[:, 0] + rng.normal(size=240), [-1, 0, 1])
+    ranker = LGBMRanker(objective="rank_xendcg", n_estimators=6, num_leaves=4)
+    first = clone(ranker).fit(features, grades, qid=qid)
+    scores = first.predict(features)
+    ranker.set_params(**options, drop_rate=0.0)
+
+    def later(**more):
+        model = clone(ranker).set_params(**more.pop("params", {}))
+        model.fit(features, grades, qid=qid, callbacks=calls, **more)
+        return model.predict(features)
+
+    of_scores = later(init_score=scores)
+    of_model = later(init_model=first) - scores
+    np.testing.assert_allclose(of_model, of_scores, rtol=1e-6, atol=1e-9)
+    other = later(init_score=scores, params={"objective_seed": 77})
+    assert abs(other - of_scores).max() > 1e-3
+
+
 def test_later_rows_need_not_hold_every_class():
     words = np.array(["a", "b", "c"])[np.arange(len(X)) % 3]
     first = classifier().fit(X, words)

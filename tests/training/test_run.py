@@ -1,5 +1,8 @@
 """Rounds that go on whenever more of them are asked for."""
 
+from math import inf, nan
+
+import pytest
 from fake_states import OneByOne
 
 from skgoss.training.evaluation import EvalResult
@@ -41,3 +44,28 @@ def test_a_run_that_is_ended_has_the_loss_of_its_last_round():
     run.advance(10, lambda: run.n_rounds == 7)
     assert run.has_ended
     assert list(run.losses) == [1, 2, 4, 7]
+
+
+class Undefined(Counted):
+    """Rounds whose first metric is NaN at first, and always for an ``end`` of 99."""
+
+    def __init__(self, end, maximize):
+        super().__init__()
+        self.end, self.maximize = end, maximize
+
+    def evaluate(self):
+        sign = -1 if self.maximize else 1
+        value = nan if self.n_rounds < self.end else sign * abs(9 - self.n_rounds)
+        return [EvalResult("fold", "auc", value, self.maximize)]
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+def test_rounds_without_a_number_are_the_worst(maximize):
+    run = Run(Undefined(4, maximize))
+    run.advance(11)
+    assert [run.losses[n] for n in (1, 3, 4, 9)] == [inf, inf, 5, 0]
+    assert run.best_round == 9
+    never = Run(Undefined(99, maximize))
+    never.advance(11)
+    assert set(never.losses.values()) == {inf}
+    assert never.best_round == 1

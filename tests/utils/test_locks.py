@@ -23,7 +23,7 @@ from skgoss import (
 )
 from skgoss._engine.locks import NonBlockingLock
 from skgoss.estimators.base import only_fit
-from skgoss.utils.locks import Lock
+from skgoss.utils.locks import Lock, cached_property
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 4))
@@ -386,3 +386,39 @@ def test_an_interrupt_leaves_no_lock_taken(lock):
     other.join(10.0)
     assert not other.is_alive()
     use()
+
+
+# --- Values that are computed once ----------------------------------------------------
+
+
+def test_all_threads_have_the_same_cached_value():
+    """Both compute it at the same time: the first to end decides for both."""
+    both, first_has_ended = threading.Barrier(2, timeout=30), threading.Event()
+
+    class Slow:
+        n_computed = 0
+
+        @cached_property
+        def value(self) -> object:
+            """A new object."""
+            both.wait()
+            if threading.current_thread() is last:
+                assert first_has_ended.wait(30)
+            self.n_computed += 1
+            return object()
+
+    instance, found = Slow(), {}
+
+    def ask(name: str) -> None:
+        found[name] = instance.value
+        first_has_ended.set()
+
+    last = threading.Thread(target=ask, args=("last",))
+    first = threading.Thread(target=ask, args=("first",))
+    for thread in (last, first):
+        thread.start()
+    for thread in (last, first):
+        thread.join()
+    assert instance.n_computed == 2
+    assert found["first"] is found["last"] is instance.value
+    assert instance.n_computed == 2

@@ -203,36 +203,56 @@ def test_train_and_dataset():
 
 
 @pytest.mark.parametrize("refit", [False, True])
-def test_rows_of_weight_zero_are_ignored(refit):
+@pytest.mark.parametrize("objective", ["l2", "normal", "poisson"])
+def test_rows_of_weight_zero_are_ignored(refit, objective):
     X, y = numbers()
+    y = abs(y)
     at = np.arange(len(y)) % 3 > 0
     rows = np.flatnonzero(at)
-    options = {**SMALL, "refit": refit, "max_bin": 15}
-    pairs = [(rows[i::2], rows[1 - i :: 2]) for i in (0, 1)]
+    options = {**SMALL, "refit": refit, "max_bin": 15, "objective": objective}
+
+    def folds(of_rows):
+        fold = np.arange(len(of_rows)) % 3
+        return [(of_rows[fold != k], of_rows[fold == k]) for k in range(3)]
+
+    # Two folds test the rows of weight 0, and one learns from them.
+    zeros = np.flatnonzero(~at)
+    (a, b), (c, d), (e, f) = folds(rows)
+    pairs = [
+        (a, np.append(b, zeros)),
+        (c, np.append(d, zeros)),
+        (np.append(e, zeros), f),
+    ]
     found = LGBMRegressor(**options, folds=pairs).fit(X, y, sample_weight=at * 1.0)
-    few = np.arange(len(rows))
-    pairs = [(few[i::2], few[1 - i :: 2]) for i in (0, 1)]
+    pairs = folds(np.arange(len(rows)))
     expected = LGBMRegressor(**options, folds=pairs).fit(X[at], y[at])
+    np.testing.assert_array_equal(
+        found.predict_interval(X), expected.predict_interval(X)
+    )
     np.testing.assert_array_equal(found.predict(X), expected.predict(X))
     np.testing.assert_array_equal(found.oof_prediction_[at], expected.oof_prediction_)
 
 
-@pytest.mark.parametrize("argument", ["groups", "time"])
-def test_folds_of_a_preset_predict_rows_of_weight_zero_too(argument):
+@pytest.mark.parametrize(
+    ("argument", "estimator"), [("groups", LGBMClassifier), ("time", LGBMRegressor)]
+)
+def test_folds_of_a_preset_predict_rows_of_weight_zero_too(argument, estimator):
+    """They count nowhere, not even in the calibration of probabilities."""
     X, y = numbers(60)
+    y = y > np.median(y) if estimator is LGBMClassifier else y
     weight = np.arange(60) % 3
     at, options = weight > 0, {"preset": "best", "n_estimators": 1, "max_bin": 15}
     groups = {argument: np.arange(60) // 6}
-    found = LGBMRegressor(**options).fit(X, y, sample_weight=weight, **groups)
-    groups = {name: values[at] for name, values in groups.items()}
-    some = LGBMRegressor(**options).fit(
-        X[at], y[at], sample_weight=weight[at], **groups
-    )
+    found = estimator(**options).fit(X, y, sample_weight=weight, **groups)
+    groups, weight = {name: values[at] for name, values in groups.items()}, weight[at]
+    some = estimator(**options).fit(X[at], y[at], sample_weight=weight, **groups)
     assert found.preset_params_ == some.preset_params_
-    np.testing.assert_array_equal(found.predict(X), some.predict(X))
-    out_of_fold = found.oof_prediction_
-    assert len(out_of_fold) == 60
-    np.testing.assert_array_equal(out_of_fold[at], some.oof_prediction_)
+    np.testing.assert_array_equal(
+        found.predict(X, raw_score=True), some.predict(X, raw_score=True)
+    )
+    out_of_fold = found.oof_prediction_.reshape(60, -1)[:, 0]
+    of_some = some.oof_prediction_.reshape(40, -1)[:, 0]
+    np.testing.assert_array_equal(out_of_fold[at], of_some)
     # Each row is tested, but for those of the first times.
     is_tested = np.isfinite(out_of_fold)
     assert is_tested[~at].sum() == is_tested[at].sum() / 2 > 0

@@ -41,7 +41,6 @@ from skgoss.training.callback_api import (
 )
 from skgoss.training.lockstep import Lockstep
 from skgoss.training.rounds import AHEAD, FAR_AHEAD
-from skgoss.training.run import Run
 from skgoss.training.schedule import at_once
 from skgoss.utils import threads
 from skgoss.utils.messages import said_once, type_name
@@ -332,7 +331,7 @@ def _boost(fits: list[Fit], n_at_once: int, return_cvbooster: bool) -> dict[str,
     calls, limit = fits[0].calls, fits[0].limit
     is_free = may_lag(calls) and not limit.has_end
     ahead = (AHEAD if may_end(calls) else FAR_AHEAD) if is_free else 0
-    with Lockstep([Run(fit.state) for fit in fits], n_at_once, ahead) as together:
+    with Lockstep([fit.state for fit in fits], n_at_once, ahead) as together:
         is_over = limit.after_round(together.settings.n_estimators)
         stop = loop.run(
             together, model, history=history, callbacks=calls, after_round=is_over

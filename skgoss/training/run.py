@@ -82,10 +82,6 @@ class Run:
             loss = loss_of(results[0])
             self.losses[n_rounds] = inf if isnan(loss) else loss
 
-    def results_after(self, n_rounds: int) -> list[EvalResult]:
-        """The metrics after so many rounds; if the run has ended before, the last."""
-        return self.results[min(n_rounds, max(self.results))]
-
     @property
     def history(self) -> History:
         """The metrics of the evaluated rounds."""

@@ -267,6 +267,24 @@ def test_callbacks_see_the_models_of_their_round():
     assert seen == [(i, *[i + 1] * 5) for i in range(3)]
 
 
+def test_callbacks_may_train_the_models_or_take_rounds_back():
+    """As in `train`, a step is a round, and whatever its callbacks do."""
+    name = "valid binary_logloss-mean"
+    plain = cv(rounds=8)[name]
+    seen = []
+
+    def grow(env):
+        seen.append(env.model.current_iteration()[0])
+        env.model.update()
+
+    assert cv(rounds=4, callbacks=[grow])[name] == plain[::2]
+    assert seen == [1, 3, 5, 7]
+    results = cv(rounds=4, callbacks=[grow], return_cvbooster=True)
+    assert results["cvbooster"].current_iteration() == [8] * 5
+    back = cv(rounds=3, callbacks=[lambda env: env.model.rollback_one_iter()])
+    assert back[name] == plain[:1] * 3
+
+
 def test_reset_parameter_reaches_all_folds():
     rates = [0.3, 0.1, 0.02]
     reset = cv(rounds=3, callbacks=[skgoss.reset_parameter(learning_rate=rates)])

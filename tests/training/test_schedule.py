@@ -12,7 +12,6 @@ from skgoss.distributed.row_partition import RowPartition
 from skgoss.training import schedule
 from skgoss.training.evaluation import EvalResult
 from skgoss.training.lockstep import Lockstep
-from skgoss.training.run import Run
 from skgoss.utils.cancellation import CURRENT_SCOPE
 
 
@@ -54,7 +53,7 @@ class Bad(State):
 
 
 def lockstep(states, n_at_once, ahead=0):
-    return Lockstep([*map(Run, states)], n_at_once, ahead)
+    return Lockstep(list(states), n_at_once, ahead)
 
 
 def boost(together, n_rounds):

@@ -37,7 +37,7 @@ from skgoss.columns.names import numbered as numbered_columns
 from skgoss.columns.schema import ColumnSchema
 from skgoss.columns.stacked import Stack, StackedColumns
 from skgoss.utils import sklearn_private, threads
-from skgoss.utils.messages import type_name
+from skgoss.utils.messages import one_line, type_name
 
 _READABLE = frozenset(
     {
@@ -219,12 +219,11 @@ class _ColumnReader:
         try:
             array = self._validated(X, dtype=dtype)
         except ValueError as error:
-            if not (self.learns and _holds_strings(X)):
+            n_features = None if self.learns else self.schema.n_features
+            advice = _not_2d(X, n_features) or _string(X, learns=self.learns)
+            if not advice:
                 raise
-            raise ValueError(
-                f"{str(error).rstrip('.')}. Strings can be categories: list their"
-                " columns in categorical_feature, or pass a data frame."
-            ) from error
+            raise ValueError(advice) from error
         if dtype is object:
             return self._object_columns(array)
         return self._with_categories(_matrix_columns(as_kind(array, "X")), set())
@@ -362,11 +361,58 @@ class _ColumnReader:
         return self._with_categories(layout.columns(), encoded)
 
 
-def _holds_strings(X: Any) -> bool:
+def _not_2d(X: Any, n_features: int | None) -> str:
+    """The error for a row or a column alone, of scikit-learn's words; '' otherwise.
+
+    ``n_features`` are those of a model.
+    """
+    if np.ndim(X) != 1:
+        return ""
+    row, column = "[X]", "[[value] for value in X]"
+    if isinstance(X, np.ndarray):
+        row, column = "X.reshape(1, -1)", "X.reshape(-1, 1)"
+    elif hasattr(X, "to_frame"):
+        row, column = "X.to_frame().transpose()", "X.to_frame()"
+    advice = f"pass {row} for a single row"
+    if len(X) != n_features:
+        advice += f", or {column} for a single column"
+    return (
+        f"Expected 2D array, got 1D array instead: X has the shape ({len(X)},). Reshape"
+        f" your data: {advice}."
+    )
+
+
+def _string(X: Any, *, learns: bool) -> str:
+    """The error for a string that is not a number, in an array; '' without one."""
     if isinstance(X, np.ndarray) and X.dtype.kind not in "OUST":
-        return False
+        return ""
     values = np.asarray(X, dtype=object)
-    return values.ndim == 2 and any(isinstance(value, str) for value in values.flat)
+    if values.ndim != 2:
+        return ""
+    strings = ((at, v) for at, v in np.ndenumerate(values) if isinstance(v, str))
+    found = next(((at, v) for at, v in strings if not _is_number(v)), None)
+    if found is None:
+        is_text = any(isinstance(value, str) for value in values.flat)
+        return "X holds numbers as strings: pass X.astype(float)." if is_text else ""
+    (row, column), value = found
+    what = (
+        f"could not convert string to float: {one_line(value, 60)!r} in row {row} of"
+        f" column {column}"
+    )
+    if not learns:
+        return f"{what}, where the model expects a number."
+    return (
+        f"{what}. Strings can be categories: list their columns, as in"
+        f" categorical_feature=[{column}], or pass a data frame."
+    )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def word_columns(X: Any) -> list[int]:

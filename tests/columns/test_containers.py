@@ -58,7 +58,7 @@ def test_lists():
         (np.ones((2, 2), complex), ValueError, "Complex data not supported"),
         (sparse.csr_matrix(np.empty((0, 3))), ValueError, r"Found array with 0 sample"),
         (sparse.coo_array(np.eye(3, dtype=complex)), ValueError, "Complex data"),
-        ([["a", "b"]], ValueError, "not compatible .* in categorical_feature, or"),
+        ([["a", "b"]], ValueError, r"could not convert .* categorical_feature=\[0\]"),
         (np.array([[{}]]), TypeError, "argument must be .* string.* number"),
         (np.array([["x"]], object), ValueError, "could not convert .* data frame"),
         (

@@ -285,7 +285,7 @@ def calls(module: Any) -> dict[str, Callable[..., Any]]:
         cls = getattr(module, owner)
         found[owner] = cls
         for name in sorted(dir(cls)):
-            member = getattr(cls, name)
+            member = getattr(cls, name, None)
             if not name.startswith("_") and callable(member):
                 found[f"{owner}.{name}"] = member
     return found

@@ -41,6 +41,7 @@ from skgoss.utils import disk, optional, threads
 from skgoss.utils.locks import assign, cached_property
 from skgoss.utils.messages import (
     Elsewhere,
+    ForeignConstructor,
     type_name,
     warn,
     warn_unused,
@@ -108,6 +109,10 @@ class Booster(Elsewhere):
     """
 
     _elsewhere = other_libraries.OF_BOOSTER
+
+    if not TYPE_CHECKING:
+        from_file, load = ForeignConstructor(), ForeignConstructor()
+        load_model = ForeignConstructor()
 
     best_iteration: int
     best_score: dict[str, dict[str, float]]
@@ -1205,7 +1210,7 @@ def _parsed(model_str: Any) -> FittedModel:
     """The model of the content of a file."""
     if not isinstance(model_str, str):
         raise TypeError(f"model_str must be a str, got {type(model_str).__name__}.")
-    if "\n" not in model_str:
+    if "\n" not in model_str and not model_str.startswith("{"):
         raise ValueError(
             "model_str must be the content of a model file, got a single line:"
             f" {model_str[:80]!r}. For a path, use model_file."

@@ -42,6 +42,8 @@ class Lifetimes:
         if self.are_bounds is None:
             raise _unclear(first, second, names)
         if self.are_bounds:
+            if not (second >= first).all() and np.isin(second, _CODES).all():
+                raise _swapped(*names[:2])
             advice = " of at least the lower bound. Events are 0 or 1, and come first"
             _check(np.isfinite(first) & (first >= 0), first, names[0], "times >= 0")
             _check(second >= first, second, names[1], f"times{advice}")
@@ -114,6 +116,14 @@ def _unclear(first: Floats, second: Floats, names: list[str]) -> ValueError:
         " 'lower' into the name of the first column, as in pandas.DataFrame({'lower':"
         " lower, 'upper': upper}), or numpy.inf as the upper bound where the event was"
         " not seen."
+    )
+
+
+def _swapped(first: str, second: str) -> ValueError:
+    return ValueError(
+        f"{second} holds only codes of events, which come first, before the times of"
+        f" {first}. Pass y[['event', 'time']] of a data frame with columns of these"
+        " names, or numpy.column_stack([event, time])."
     )
 
 

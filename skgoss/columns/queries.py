@@ -221,7 +221,7 @@ def sizes(
 ) -> NDArray[np.int64]:
     """Check sizes of queries, whose sum must be ``n_rows`` unless this is None.
 
-    ``advice`` ends the message of a wrong sum.
+    ``advice`` ends messages: users pass the query of each row.
     """
     if isinstance(group, numbers.Number):
         raise ValueError(f"{name} must be a list of sizes of queries, got {group!r}.")
@@ -232,10 +232,12 @@ def sizes(
     if values.ndim != 1 or values.dtype.kind not in "iufb":
         raise ValueError(
             f"{name} must be a list of sizes of queries, got an array of shape"
-            f" {values.shape} and dtype {values.dtype}."
+            f" {values.shape} and dtype {values.dtype}.{advice}"
         )
     if not np.isfinite(values).all() or (values < 0).any() or (values % 1 != 0).any():
-        raise ValueError(f"{name} must hold whole numbers >= 0: sizes of queries.")
+        raise ValueError(
+            f"{name} must hold whole numbers >= 0: sizes of queries.{advice}"
+        )
     # Each size is compared first, because sums of huge sizes overflow.
     is_wrong = n_rows is not None and (
         (values > n_rows).any() or values.astype(np.int64).sum() != n_rows

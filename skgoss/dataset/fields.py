@@ -206,7 +206,11 @@ def check_weight(values: Any, n_rows: int | None) -> NDArray[np.float64]:
 
 def check_group(values: Any, n_rows: int | None) -> NDArray[np.int64]:
     """Check sizes of queries."""
-    return queries.sizes(_column(values, "group"), n_rows, "group")
+    advice = (
+        " For the query of each row, if rows are sorted by it, pass"
+        " numpy.unique(qid, return_counts=True)[1]."
+    )
+    return queries.sizes(_column(values, "group"), n_rows, "group", advice)
 
 
 def check_init_score(values: Any, n_rows: int | None) -> NDArray[np.float64]:

@@ -34,7 +34,7 @@ from skgoss.parameters.settings import Settings
 from skgoss.sources.source import Source
 from skgoss.utils import sklearn_private, threads
 from skgoss.utils.locks import OnlyUser
-from skgoss.utils.messages import Elsewhere
+from skgoss.utils.messages import Elsewhere, ForeignConstructor
 from skgoss.utils.public import set_module
 
 if TYPE_CHECKING:
@@ -346,6 +346,7 @@ class LGBMModel(
         parameters.show_inherited(cls)
 
     if not TYPE_CHECKING:  # else every name would be an attribute of the class
+        load, load_model = ForeignConstructor(), ForeignConstructor()
 
         def __getattr__(self, name: str) -> Any:
             """The value of a parameter by one of its other names."""

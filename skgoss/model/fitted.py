@@ -293,10 +293,10 @@ class FittedModel:
     def _conformal(self, owner: str, what: str) -> Conformal:
         if self.conformal is None:
             raise ValueError(
-                f"{owner} cannot predict {what}: the model has no out-of-fold"
-                " predictions that belong to its trees. Fit it with the option folds,"
-                " such as folds=5, and without init_score. Models of other libraries,"
-                " and models whose trees were changed or left out, have none."
+                f"{owner} cannot predict {what}: fit with folds first, such as folds=5."
+                " The model has no out-of-fold predictions of its trees: it was fitted"
+                " without folds or with init_score, it is from another library, or its"
+                " trees were changed or left out after the fit."
             )
         return self.conformal
 

@@ -71,6 +71,23 @@ _AFTER_TREES = {
     PARAMETERS[0].encode(),
 }
 
+# Files that are no models here: how they begin, what this part holds, what they are.
+_HEAD = 1 << 16
+_ANOTHER = "which cannot be read: fit a model again"
+_OTHERS = (
+    (b"{", b"learner", f"a model of XGBoost, {_ANOTHER}"),
+    (b"{", b"oblivious_trees", f"a model of CatBoost, {_ANOTHER}"),
+    (b"CBM1", b"", f"a model of CatBoost, {_ANOTHER}"),
+    (b"{", b"tree_info", "what dump_model returned: write the model by save_model"),
+    (b"\x80", b"", "a pickle: load it by pickle.load or joblib.load"),
+    (
+        b"PK\3\4",
+        b"",
+        "an archive: load a file of skops by skops.io.load, and that of"
+        " a Dataset by Dataset(path)",
+    ),
+)
+
 # The greatest depth of nested lists and dicts of JSON.
 _MAX_DEPTH = 50
 
@@ -225,12 +242,22 @@ def _lines(text: str | bytes) -> tuple[Lines, int]:
     return Lines(text, *arrays), first_return
 
 
+def _other_format(head: bytes) -> str:
+    """Words about a file of another format, from its first bytes."""
+    found = (
+        what for start, part, what in _OTHERS if head.startswith(start) and part in head
+    )
+    what = next(found, None)
+    return "" if what is None else f". This is {what}"
+
+
 def _header(lines: Lines) -> tuple[Section, int]:
     """The header, and the index of the line after it."""
     full = np.flatnonzero(~lines.is_blank()).tolist()
     first = full[0] if full else 0
     if lines.line(first) != b"tree":
-        refuse(first + 1, "a model file of LightGBM must begin with the line 'tree'")
+        what = "a model file of LightGBM must begin with the line 'tree'"
+        refuse(first + 1, f"{what}{_other_format(lines.text[:_HEAD])}")
     header = Section(first + 1, {})
     for at in full[1:]:
         line = lines.line(at)

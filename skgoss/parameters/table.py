@@ -1194,6 +1194,7 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             before rounds, such as ``reset_parameter``, are called again. With
             ``folds``: whether to fit one model on all rows, for the geometric mean of
             the best numbers of rounds of the folds, instead of keeping their models.
+            It is not a method: for new leaf values, use ``booster_.refit(X, y)``.
             """,
             advice="Set it to train on all rows, which matters with few rows.",
             needs=_REFIT,

@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from inspect import getattr_static
 from types import FrameType
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -227,6 +228,21 @@ def errors_at(location: str | Callable[[], str]) -> Iterator[None]:
         raise
 
 
+class ForeignConstructor:
+    """A constructor that other libraries have: a class asked for it has the hint."""
+
+    def __set_name__(self, owner: type[Elsewhere], name: str) -> None:
+        self.owner, self.name = owner, name
+
+    def __get__(self, instance: Any, owner: type[Elsewhere]) -> Any:
+        # A class that follows in the order of inheritance may have it.
+        following = super(self.owner, owner if instance is None else instance)
+        try:
+            return getattr(following, self.name)
+        except AttributeError as error:
+            raise owner._error_of(self.name) from error
+
+
 class Elsewhere:
     """Names what to use in place of attributes that other libraries have."""
 
@@ -237,10 +253,21 @@ class Elsewhere:
 
         def __getattr__(self, name: str) -> Any:
             """Raise AttributeError, with the name of what to use."""
-            instead = type(self)._elsewhere.get(name)
-            if instead is None:
+            if name not in self._elsewhere:
                 # Raises what a property has raised, if the name is that of one.
                 return self.__getattribute__(name)
-            raise AttributeError(
-                f"{type(self).__name__} has no attribute {name!r}: use {instead}."
-            )
+            raise self._error_of(name)
+
+        def __dir__(self) -> list[str]:
+            return [
+                name
+                for name in super().__dir__()
+                if not isinstance(getattr_static(self, name, None), ForeignConstructor)
+            ]
+
+    @classmethod
+    def _error_of(cls, name: str) -> AttributeError:
+        """The error for a name that is missing, with what to use."""
+        return AttributeError(
+            f"{cls.__name__} has no attribute {name!r}: use {cls._elsewhere[name]}."
+        )

@@ -510,7 +510,7 @@ def test_a_file_of_lightgbm(lightgbm):
     theirs = lightgbm.LGBMRegressor(n_estimators=3, verbosity=-1).fit(X, y)
     text = theirs.booster_.model_to_string()
     model = LGBMRegressor.from_booster(Booster(model_str=text))
-    with pytest.raises(ValueError, match=r"Models of other libraries"):
+    with pytest.raises(ValueError, match=r"it is from another library"):
         model.predict_interval(X_new)
 
 

@@ -58,8 +58,8 @@ def arguments(*functions) -> set[str]:
 OURS = {
     "OBJECTIVES": {*objectives.ALIASES},
     "OF_PACKAGE": {*skgoss.__all__},
-    "OF_ESTIMATORS": {*dir(LGBMModel)},
-    "OF_BOOSTER": {*dir(Booster)},
+    "OF_ESTIMATORS": {name for name in dir(LGBMModel) if hasattr(LGBMModel, name)},
+    "OF_BOOSTER": {name for name in dir(Booster) if hasattr(Booster, name)},
     "OF_DATASET": {*dir(Dataset)},
 }
 FUNCTIONS = {

@@ -223,7 +223,8 @@ weights that are all 0: users/weights_of_0
 `fitted_` before `fit`: estimators/before_fit
 objective_: users/names_that_are_shown
 names of other libraries as class attributes:
-    users/names_that_are_elsewhere_are_not_there
+    users/names_that_are_elsewhere_are_not_there a_mistake_is_answered
+`model.refit(X, y)` of an estimator: users/refit_of_an_estimator_is_an_option
 get_params: users/names_that_are_shown
 fields of a constructed Dataset: users/fields_keep_their_values
 refit of a Booster: users/refit_returns_a_model

@@ -66,6 +66,9 @@ doubled = pd.DataFrame({0: r, 1: r}).set_axis(["t", "t"], axis=1)
 days = np.array([[pd.Timestamp(2020, 1, 1)]] * 60, dtype=object)
 dates = pd.DataFrame({"sold": pd.date_range("2020-01-01", periods=60)})
 lives = pd.DataFrame({"status": ["ok", "failed"] * 30, "years": np.arange(60)})
+lived = pd.DataFrame({"time": np.arange(60) + 2.0, "event": y})
+words = np.array(list("abcdef") * 10)
+mixed = np.column_stack([X[:, :3], words.astype(object)])
 piped = Pipeline([("scale", StandardScaler()), ("gbm", regressor())])
 incomplete = np.array([np.nan, "a", "b"] * 20, dtype=object)
 scorer = make_scorer(mean_squared_error)
@@ -164,6 +167,33 @@ MISTAKES = {
         "'ok', 'failed'",
         "status == value",
     ),
+    "regressor(objective='cox').fit(X, lived)": (
+        "column 'event' of y holds only codes of events",
+        "y[['event', 'time']]",
+    ),
+    "regressor(objective='aft_normal').fit(X, lived.to_numpy())": (
+        "column 1 of y",
+        "numpy.column_stack([event, time])",
+    ),
+    # Counts of different exposures
+    "regressor().fit(X, r, exposure=y)": ("y / exposure as y, and sample_weight=",),
+    "regressor().fit(X, r, offset=y)": ("Use init_score", "raw scores of predictions"),
+    "LGBMRegressor(exposure=y)": ("y / exposure as the target",),
+    "LGBMRegressor(offset=y)": ("argument init_score of fit",),
+    "Dataset(X, y, exposure=y)": ("label=y / exposure, and weight=exposure",),
+    "Dataset(X, y, offset=y)": ("Use init_score",),
+    "numbers.predict(X, exposure=y)": ("predict(X) * exposure",),
+    # Strings and rows
+    "regressor().fit(mixed, r)": ("'a' in row 0 of column 3", "_feature=[3]"),
+    "regressor().fit(mixed.astype(str), r)": ("'a' in row 0 of column 3",),
+    "regressor().fit(X.astype(str), r)": ("numbers as strings", "X.astype(float)"),
+    "numbers.predict(mixed)": ("'a' in row 0 of column 3", "expects a number"),
+    "numbers.predict(mixed.tolist())": ("'a' in row 0 of column 3",),
+    "numbers.predict(X[0].tolist())": ("shape (4,)", "pass [X] for a single row."),
+    "numbers.predict(frame.iloc[0])": ("pass X.to_frame().transpose() for a single",),
+    "booster.predict(X[0])": ("pass X.reshape(1, -1) for a single row.",),
+    "regressor().fit(r, r)": ("X.reshape(-1, 1) for a single column",),
+    "regressor().fit(frame['a'], r)": ("X.to_frame() for a single column",),
     # Other arguments of fit
     "classifier().fit(X, y, class_weight='balanced')": (
         "LGBMClassifier.fit has no argument 'class_weight'",
@@ -252,8 +282,15 @@ MISTAKES = {
     "ranker().fit(np.tile(X, (4, 1)), np.tile(y, 4))": ("240 rows", "Pass qid"),
     "ranker().fit(X, y, group=[50, 60])": ("group", "sum to 110", "60 rows"),
     "ranker().fit(X, y, group=np.arange(60))": ("pass qid",),
+    "ranker().fit(X, y, group=words)": ("dtype <U1", "pass qid"),
+    "ranker().fit(X, y, group=words.tolist())": ("dtype <U1", "pass qid"),
+    "Dataset(X, y, group=words).construct()": (
+        "numpy.unique(qid, return_counts=True)",
+    ),
+    "Dataset(X, y, group=y).construct()": ("numpy.unique(qid, return_counts=True)",),
     "ranker().fit(X, y, qid=[30, 30])": ("qid", "60 rows", "(2,)", "group"),
     "ranker().fit(X, r, group=[60])": ("whole numbers >= 0",),
+    "ranker().fit(X, y, group=r)": ("whole numbers >= 0", "pass qid"),
     "ranker().fit(X, y, group=[60], eval_set=[(X[:9], y[:9])])": ("pass eval_group",),
     # Predictions
     "LGBMClassifier().predict(X)": ("not fitted yet", "Call 'fit'"),
@@ -277,6 +314,12 @@ MISTAKES = {
     "Booster('m.txt')": ("params must be a dict", "got str", "model_file=path"),
     "Booster(model)": ("params", "LGBMClassifier", "attribute booster_"),
     "Booster(model_str='m.txt')": ("model_str", "'m.txt'", "use model_file"),
+    "LGBMClassifier.load('m.txt')": ("LGBMClassifier has no", "use from_file(path)"),
+    "LGBMRegressor.load_model('m.txt')": ("'load_model'", "use from_file(path)"),
+    "skgoss.Booster.load('m.txt')": ("'load'", "use Booster(model_file=path)"),
+    "skgoss.Booster.from_file('m.txt')": ("use Booster(model_file=path)",),
+    "skgoss.Booster(model_str='{\"learner\": {}}')": ("XGBoost", "fit a model again"),
+    "skgoss.Booster(model_str='{\"tree_info\": []}')": ("dump_model", "save_model"),
     "LGBMClassifier.from_booster(model)": ("skgoss.LGBMClassifier", "booster_"),
     "LGBMRegressor.from_booster(piped)": ("sklearn.pipeline.Pipeline", "LightGBM"),
     "LGBMRegressor.from_booster(booster)": ("LGBMRegressor", "an LGBMClassifier"),
@@ -479,7 +522,8 @@ MISTAKES = {
     "LGBMRegressor(confidence_level=0.9)": ("the arguments of predict_interval",),
     "LGBMRegressor(method='plus')": ("the arguments of predict_interval",),
     "numbers.predict(X, return_std=True)": ("predict_interval(X, coverage=0.9)",),
-    "numbers.predict_interval(X)": ("no out-of-fold", "such as folds=5"),
+    "numbers.predict_interval(X)": ("fit with folds first", "such as folds=5"),
+    "model.predict_set(X)": ("fit with folds first", "such as folds=5"),
     "regressor(folds=3).fit(X, r).predict_interval(X, coverage=90)": (
         "got 90",
         "For 90%, pass 0.9",
@@ -555,6 +599,26 @@ def test_names_that_are_elsewhere_are_not_there(name):
     assert not hasattr(numbers, name)
     assert not hasattr(type(numbers), name)
     assert name not in dir(numbers)
+
+
+def test_refit_of_an_estimator_is_an_option():
+    with pytest.raises(TypeError, match="'bool' object is not callable"):
+        numbers.refit(X, r)
+    refitted = numbers.booster_.refit(X, r, decay_rate=1.0)
+    assert (refitted.predict(X) == numbers.predict(X)).all()
+
+
+def test_constructors_of_other_classes_are_found():
+    class Loaded:
+        @classmethod
+        def load(cls, path):
+            return cls, path
+
+    class Own(LGBMRegressor, Loaded):
+        pass
+
+    assert Own.load("path") == Own().load("path") == (Own, "path")
+    assert "load_model" not in dir(Own())
 
 
 def test_properties_keep_their_errors():

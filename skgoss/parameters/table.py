@@ -607,7 +607,8 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             0.2,
             FRACTION,
             """
-            Fraction of the rows that GOSS keeps: those with the largest gradients.
+            Fraction of the rows that GOSS keeps: those with the largest gradients. It
+            must be above 0 with GOSS.
             """,
             advice="Increase it if GOSS loses accuracy.",
             needs=_GOSS,
@@ -618,8 +619,8 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             0.1,
             FRACTION,
             """
-            Fraction of the rows that GOSS samples from the other rows. ``top_rate +
-            other_rate`` must be at most 1.
+            Fraction of the rows that GOSS samples from the other rows. It must be above
+            0 with GOSS, and ``top_rate + other_rate`` at most 1.
             """,
             advice="Increase it if GOSS loses accuracy.",
             needs=_GOSS,
@@ -930,7 +931,8 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             NOT_NEGATIVE,
             """
             Penalty on the gains of splits on columns with a monotonic constraint. It is
-            largest near the root.
+            largest near the root. From ``max_depth`` on, these columns are split only
+            where no other column has a gain.
             """,
             advice=("Increase it to keep constrained columns away from the root."),
             aliases="monotone_splits_penalty ms_penalty mc_penalty",

@@ -16,6 +16,7 @@ from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.columns.names import ColumnFinder
 from skgoss.parameters.settings import Settings
 from skgoss.utils import disk
+from skgoss.utils.messages import warn
 
 # The numbers of `Bounding` in _engine/training/workspace.pxd.
 UNBOUNDED = 0
@@ -182,6 +183,22 @@ def _check_monotone(
                 "monotone_constraints need zero_as_missing=False, because zeros that"
                 " are missing values have no order."
             )
+    if signs is not None and any(signs):
+        _warn_of_penalty(settings)
+
+
+def _warn_of_penalty(settings: Settings) -> None:
+    """Warn of a penalty that takes the gain of constrained columns at every depth."""
+    depths = {"num_leaves": settings.num_leaves - 1, "max_depth": settings.max_depth}
+    limits = {name: depth for name, depth in depths.items() if depth > 0}
+    name = min(limits, key=lambda name: limits[name])
+    if settings.monotone_penalty >= limits[name]:
+        warn(
+            f"With monotone_penalty={settings.monotone_penalty:g} and {name}="
+            f"{getattr(settings, name)}, columns with a constraint in"
+            " monotone_constraints are split only where no other column has a gain."
+            f" Set monotone_penalty below {limits[name]}."
+        )
 
 
 # --- Arrays for the engine -----------------------------------------------------------

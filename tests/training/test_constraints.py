@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -278,6 +279,34 @@ def test_free_columns_cost_no_bit():
     unused = "monotone_constraints_method needs monotone_constraints; monotone_penalty"
     with pytest.warns(UnusedParameterWarning, match=unused):
         assert_same_bits(plain, bounded.fit(X, y))
+
+
+@pytest.mark.parametrize(
+    ("limits", "penalty", "name"),
+    [
+        ({"max_depth": 3}, 3, "max_depth=3"),
+        ({"max_depth": 3}, 2.9, None),
+        ({"num_leaves": 4}, 3, "num_leaves=4"),
+        ({"num_leaves": 4}, 2.5, None),
+        ({"max_depth": 3, "num_leaves": 3}, 2, "num_leaves=3"),
+    ],
+    ids=str,
+)
+def test_a_penalty_of_every_depth_gives_a_warning(limits, penalty, name):
+    X, y = np.random.default_rng(0).normal(size=(500, 3)), np.arange(500) % 2
+    options = {"monotone_constraints": [1, 0, 0], "monotone_penalty": penalty}
+    model = LGBMRegressor(n_estimators=5, **options, **limits)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X, 3 * X[:, 0] + X[:, 1] + y)
+    said = [str(warning.message) for warning in caught]
+    assert len(said) == (name is not None)
+    assert all(f"and {name}, columns with a constraint" in text for text in said)
+    assert (model.feature_importances_[0] == 0) == (name is not None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.set_params(monotone_constraints=[0, 0, 0], monotone_penalty=0.0)
+        model.fit(X, y)
 
 
 def test_a_penalty_keeps_columns_from_the_top():

@@ -96,10 +96,14 @@ def tree_labels(
         )
     tree_index %= n_trees
     iteration, score = divmod(tree_index, booster.num_model_per_iteration())
+    # The first rounds of a model of folds hold its start scores, and come together.
+    tested = booster._model.out_of_fold
+    n_read = 1 if iteration or tested is None else tested.n_starts
+    span = {"start_iteration": iteration, "num_iteration": n_read}
     leaf = None
     if example_case is not None:
-        leaf = _leaf_of(booster, example_case, iteration, score)
-    dump = booster.dump_model(num_iteration=1, start_iteration=iteration)
+        leaf = _leaf_of(booster, example_case, span, score)
+    dump = booster.dump_model(**span)
     tree, constraints = dump["tree_info"][score], dump["monotone_constraints"]
     labels = Labels(
         dump["feature_names"],
@@ -116,11 +120,9 @@ def tree_labels(
     )
 
 
-def _leaf_of(booster: Booster, example: Any, iteration: int, score: int) -> int:
-    """The leaf that the example reaches in a tree of an iteration."""
-    leaves = booster.predict(
-        example, pred_leaf=True, start_iteration=iteration, num_iteration=1
-    )
+def _leaf_of(booster: Booster, example: Any, span: dict[str, int], score: int) -> int:
+    """The leaf that the example reaches in a tree of the first round of a span."""
+    leaves = booster.predict(example, pred_leaf=True, **span)
     if len(leaves) != 1:
         raise ValueError(f"example_case must have a single row, got {len(leaves)}.")
     return int(leaves[0, score])

@@ -3,7 +3,8 @@
 import pytest
 from tree_nodes import NAMES, grown, labels, leaf, node
 
-from skgoss.plotting.tree_labels import INFO
+from skgoss import LGBMClassifier
+from skgoss.plotting.tree_labels import INFO, tree_labels
 from skgoss.utils.messages import one_line
 
 
@@ -97,6 +98,19 @@ def test_linear_leaves_show_their_formula():
     _, left, right = labels().nodes(tree)
     assert left.info == ["= 1.000 - 0.500 age + 2.000 x"]
     assert right.info == []
+
+
+def test_every_tree_of_folds_is_labeled(two_classes):
+    X, y = two_classes
+    model = LGBMClassifier(n_estimators=2, folds=3, n_jobs=1).fit(X, y)
+    trees = model.booster_.dump_model()["tree_info"]
+    assert len(trees) == 6
+    for index, tree in enumerate(trees):
+        labeled = tree_labels(model, index, None, 3, X[:1])
+        assert labeled.name == f"Tree {index}: {tree['num_leaves']} leaves"
+        reached = model.booster_.predict(X[:1], pred_leaf=True)[0, index]
+        (end,) = [node for node in labeled.nodes if node.is_leaf and node.on_path]
+        assert end.key == f"leaf{reached}"
 
 
 def test_names_are_one_line():

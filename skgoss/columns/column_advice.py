@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skgoss.columns import text_forms
 from skgoss.columns.categories import Vocabulary
@@ -123,7 +124,7 @@ _ADVICE = {
 def warn_of_text(
     vocabularies: Mapping[int, Vocabulary],
     names: Sequence[Any] | None,
-    names_in_data: Sequence[Any] | None,
+    names_in_data: Sequence[Any] | NDArray[Any] | None,
     n_rows: int,
 ) -> None:
     """Warn of columns of text that are dates, numbers, or different in most rows.
@@ -154,7 +155,7 @@ def warn_of_text(
         )
 
 
-def _code_of_column(column: int, names: Sequence[Any] | None) -> str:
+def _code_of_column(column: int, names: Sequence[Any] | NDArray[Any] | None) -> str:
     return f"X.iloc[:, {column}]" if names is None else f"X[{str(names[column])!r}]"
 
 
@@ -183,8 +184,9 @@ def _how_to_read(
     """
     if library == "pyarrow":
         column, library = f"{column}.to_pandas()", "pandas"
-    codes = [getattr(recipe, library, None) for recipe in form.recipes]
-    if None in codes:
+    found = [getattr(recipe, library, None) for recipe in form.recipes]
+    codes = [code for code in found if code is not None]
+    if len(codes) < len(found):
         return ""
     texts = [code.read.format(column) for code in codes]
     if to_numbers:

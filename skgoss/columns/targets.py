@@ -232,7 +232,7 @@ def classes(y: NDArray[Any], parts: Parts | None = None) -> NDArray[Any]:
     if y.dtype.kind == "S" or (len(y) and isinstance(y[0], bytes)):
         raise ValueError(
             "y holds bytes, which cannot be labels. Decode them to strings, for example"
-            " with numpy.char.decode(y.astype(bytes))."
+            " with numpy.char.decode(numpy.array(y, dtype=bytes))."
         )
     try:
         labels, n_rows = _distinct(y), len(y)
@@ -288,7 +288,8 @@ def _check_labels(labels: NDArray[Any]) -> None:
         advice = "For numbers, use LGBMRegressor."
         if all(isinstance(label, bool | np.bool_) for label in labels):
             advice = (
-                "These are bool values in an array of objects: pass y.astype(bool)."
+                "These are bool values in an array of objects: pass numpy.array(y,"
+                " dtype=bool)."
             )
         raise ValueError(f"{error} {advice}") from error
 

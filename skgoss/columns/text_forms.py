@@ -218,15 +218,16 @@ def _time_recipe(form: str) -> Recipe:
 
 def _durations(values: Sequence[Any]) -> Form:
     text = [value for value in values if isinstance(value, str)]
-    spans = [span for value in text if (span := _DURATION.fullmatch(value))]
+    matches = [_DURATION.fullmatch(value) for value in text]
+    spans = [span for span in matches if span is not None]
     rest = set(values) - {span[0] for span in spans}
     shapes = {(bool(span["days"]), span[0].count(":")) for span in spans}
     if len(shapes) > 1 or _have_digits(rest):
         return Form("durations", (), _SEVERAL)
     ((has_days, n_colons),) = shapes
     seconds = " + ':00'" if n_colons == 1 else ""
-    text = "pandas.to_timedelta({0}" + seconds + ", errors='coerce')"
-    pandas = Code(f"{text}.dt.total_seconds() / 60")
+    span = "pandas.to_timedelta({0}" + seconds + ", errors='coerce')"
+    pandas = Code(f"{span}.dt.total_seconds() / 60")
     if has_days:
         return Form("durations", (Recipe(pandas, None),))
     part = "{{0}}.str.extract('{}', 1).cast(polars.Float64)".format

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from skgoss.columns import containers
 from skgoss.columns.queries import Queries
 from skgoss.columns.queries import make as make_queries
 from skgoss.dataset import fields as dataset_fields
@@ -219,9 +220,13 @@ def _with_datasets(
         y = values.pop("y")
         arguments = replace(arguments, **values)
     elif isinstance(y, str) and not isinstance(X, str):
+        library = type_name(X).partition(".")[0]
+        is_frame = containers.given_names(X) is not None
+        name = f"columns={y!r}" if library == "pandas" else repr(y)
         raise ValueError(
             f"y must be an array of targets, got the str {y!r}, which can only be a"
-            f" column of a file. Else pass X.drop(columns={y!r}) and X[{y!r}]."
+            " column of a file."
+            + (f" Else pass X.drop({name}) and X[{y!r}]." if is_frame else "")
         )
     if arguments.eval_set is None and arguments.eval_X is None:
         return X, y, arguments

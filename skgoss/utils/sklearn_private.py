@@ -128,7 +128,10 @@ def check_feature_names(X: Any, fitted: NDArray[Any] | None, owner: str) -> None
         if fitted is None or present is None or not set(fitted) <= set(present):
             raise
         names_in_fit = "feature_name()" if owner == "Booster" else "feature_names_in_"
-        words = f"{error}Select and order the columns: X[model.{names_in_fit}].\n"
+        # Only tables of Arrow are not indexed by lists of names.
+        select = "X.select({})" if hasattr(X, "to_pylist") else "X[{}]"
+        code = select.format(f"model.{names_in_fit}")
+        words = f"{error}Select and order the columns: {code}.\n"
         raise ValueError(words) from error
 
 

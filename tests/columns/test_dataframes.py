@@ -284,7 +284,9 @@ def test_names_are_checked_in_scikit_learns_words(fitted, name):
     )
     answer = outcome(lambda e, X: columns(e, X, reset=False), ours, frames[name])
     has_all_columns = name.endswith(("order", "more")) and fitted in ("same", "polars")
-    advice = r"Select and order the columns: X[model.feature_names_in_].\n"
+    selected = "X.select({})" if name.startswith("pyarrow") else "X[{}]"
+    code = selected.format("model.feature_names_in_")
+    advice = rf"Select and order the columns: {code}.\n"
     assert (advice in str(answer)) == has_all_columns
     assert str(answer).replace(advice, "") == str(expected)
 

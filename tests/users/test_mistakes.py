@@ -145,13 +145,18 @@ MISTAKES = {
     "regressor().fit(frame, r, init_score='a')": ("init_score", "X['a']"),
     "ranker().fit(frame, y, qid='a')": ("qid", "X['a']"),
     "ranker().fit(frame, y, group='a')": ("group", "X['a']"),
-    "classifier().fit(X, y.astype(bool).astype(object))": ("y.astype(bool)",),
+    "classifier().fit(X, y.astype(bool).astype(object))": (
+        "numpy.array(y, dtype=bool)",
+    ),
     "regressor(monotone_constraints={'A': 1}).fit(frame, r)": ("Did you mean 'a'?",),
     "classifier(categorical_feature=['A']).fit(frame, y)": ("Did you mean 'a'?",),
     # Dates and lists
     "regressor().fit(dates, r)": ("Column 'sold' holds dates", "X['sold'].dt.month"),
     "regressor().fit(dates - dates.min(), r)": ("durations", "dt.total_seconds()"),
-    "regressor().fit(dates.to_numpy(), r)": ("X holds dates", "numpy.timedelta64(1, 'D')"),
+    "regressor().fit(dates.to_numpy(), r)": (
+        "X holds dates",
+        "numpy.timedelta64(1, 'D')",
+    ),
     "regressor().fit(dates.astype(object), r)": ("pandas.to_datetime(X['sold'])",),
     "regressor().fit(pd.DataFrame({'a': [[1, 2]] * 60}), r)": ("'a' holds lists",),
     "regressor().fit(dates.astype(str), r)": (

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import numbers
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -139,9 +141,10 @@ def _chosen(found: list[list[str]], values: Sequence[Any]) -> list[str] | None:
     forms = list(dict.fromkeys(form for fitting in found for form in fitting))
     counts = {form: sum(_fits(form, v) for v in values) for form in forms}
     best = [form for form in forms if counts[form] == max(counts.values())]
-    if _have_digits(value for value in values if not _fits(best[0], value)):
-        return []
-    return best
+    if counts[best[0]] == len(values):
+        return best
+    rest = (value for value in values if not _fits(best[0], value))
+    return [] if _have_digits(rest) else best
 
 
 def _dates(values: Sequence[Any], sample: list[Any]) -> Form | None:
@@ -272,71 +275,86 @@ _CONDITIONS = {
 }
 
 
-def _is_plain(value: Any) -> bool:
-    return isinstance(value, (bool, int, float, np.number, np.bool_))
+# Texts have the same shape if only digits differ, apart from zeros that come first.
+_ALL_NINES = str.maketrans("12345678", "9" * 8)
+_LATER_ZERO = re.compile("(?<=[0-9])0")
+
+
+def _shapes(texts: list[str]) -> Counter[str]:
+    """The shapes of texts, and how many have each: far fewer than texts."""
+    joined = "\0".join(texts).translate(_ALL_NINES)
+    return Counter(_LATER_ZERO.sub("9", joined).split("\0"))
+
+
+def _matches(mark: str, text: str) -> bool:
+    return _NUMBER[mark].fullmatch(text) is not None
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, str):
+        return any(_matches(mark, value) for mark in _NUMBER)
+    return isinstance(value, numbers.Real | np.bool_)
 
 
 def _numbers(values: Sequence[Any], sample: list[Any]) -> Form | None:
-    n_alike = sum(
-        _is_plain(v) or (isinstance(v, str) and any(map(_matches, _NUMBER, [v] * 2)))
-        for v in sample
-    )
-    text = [value for value in values if isinstance(value, str)]
-    if n_alike < _MOST * len(sample) or _are_codes(text, len(values)):
+    if sum(map(_is_number, sample)) < _MOST * len(sample):
         return None
-    marks = list(_NUMBER)
-    counts = [sum(_matches(mark, v) for v in text) for mark in marks]
-    best = [m for m, n in zip(marks, counts, strict=True) if n == max(counts)]
-    matches = [match for v in text if (match := _NUMBER[best[0]].fullmatch(v))]
-    affixes = {(match["before"] or "", match["after"] or "") for match in matches}
+    text = [value for value in values if isinstance(value, str)]
+    is_mixed = len(text) < len(values)
+    shapes = _shapes(text)
+    are_whole = not is_mixed and all(
+        _DIGITS.fullmatch(shape) for shape in shapes if _have_digits([shape])
+    )
+    if are_whole and _are_codes(shapes):
+        return None
+    counts = {
+        mark: sum(n for shape, n in shapes.items() if _matches(mark, shape))
+        for mark in _NUMBER
+    }
+    marks = [mark for mark in counts if counts[mark] == max(counts.values())]
+    found = [m for shape in shapes if (m := _NUMBER[marks[0]].fullmatch(shape))]
+    affixes = {(match["before"] or "", match["after"] or "") for match in found}
     if len(affixes) > 1:
         has_letters = any(c.isalpha() for pair in affixes for c in "".join(pair))
         return None if has_letters else Form("numbers", (), _UNITS)
-    if _have_digits(value for value in text if not _matches(best[0], value)):
+    if _have_digits(shape for shape in shapes if not _matches(marks[0], shape)):
         return Form("numbers", (), _SEVERAL)
-    are_whole = all(map(_DIGITS.fullmatch, (match[0] for match in matches)))
-    kind = "whole numbers" if are_whole and len(text) == len(values) else "numbers"
-    numbers = [match[0] for match in matches]
-    (affix,) = affixes or {("", "")}
-    recipes = [_number_recipe(numbers, m, affix, len(text) < len(values)) for m in best]
-    if len(best) == 1 or recipes[0] == recipes[1]:
-        return Form(kind, (recipes[0],))
-    mark = "," if any("," in number for number in numbers) else "."
-    conditions = [_CONDITIONS[mark, decimal] for decimal in best]
-    return Form(
-        kind,
-        tuple(
-            recipe._replace(condition=condition)
-            for recipe, condition in zip(recipes, conditions, strict=True)
-        ),
-    )
+    used = "".join(match[0] for match in found)
+    recipes = [
+        _number_recipe(used, mark, affix, is_mixed)
+        for mark in marks
+        for affix in affixes or {("", "")}
+    ]
+    if len(set(recipes)) > 1:
+        unclear = "," if "," in used else "."
+        recipes = [
+            recipe._replace(condition=_CONDITIONS[unclear, mark])
+            for recipe, mark in zip(recipes, marks, strict=True)
+        ]
+    else:
+        recipes = recipes[:1]
+    return Form("whole numbers" if are_whole else "numbers", tuple(recipes))
 
 
-def _matches(mark: str, value: str) -> bool:
-    return _NUMBER[mark].fullmatch(value) is not None
-
-
-def _are_codes(text: list[str], n_values: int) -> bool:
+def _are_codes(shapes: Iterable[str]) -> bool:
     """Whether digits are codes: of one width or two, or with leading zeros.
 
     A word such as "?" among numbers of two widths shows why these are text.
     """
-    with_digits = [value for value in text if _have_digits([value])]
-    if not all(map(_DIGITS.fullmatch, with_digits)) or len(text) < n_values:
-        return False
-    digits = [re.sub("[^0-9]", "", value) for value in with_digits]
-    widths = set(map(len, digits))
-    has_words = len(digits) < n_values
-    return len(widths) <= (1 if has_words else 2) or any(
+    digits = [re.sub("[^0-9]", "", shape) for shape in shapes]
+    widths = {len(number) for number in digits if number}
+    return len(widths) <= (2 if all(digits) else 1) or any(
         len(number) > 1 and number[0] == "0" for number in digits
     )
 
 
 def _number_recipe(
-    numbers: list[str], decimal: str, affix: tuple[str, str], is_mixed: bool
+    used: str, decimal: str, affix: tuple[str, str], is_mixed: bool
 ) -> Recipe:
-    """How to read numbers, all of them text unless the column ``is_mixed``."""
-    used = set("".join(numbers))
+    """How to read numbers, of whose characters ``used`` has each.
+
+    All values are text unless the column ``is_mixed``.
+    """
     units = [re.escape(unit) for unit in affix if any(map(str.isalnum, unit))]
     signs = {c for c in used if not c.isalnum() and c not in f"+-\u2212{decimal}"}
     stripped = "|".join([*units, *([f"[{''.join(sorted(signs))}]"] if signs else [])])

@@ -99,7 +99,7 @@ def tree_labels(
     # The first rounds of a model of folds hold its start scores, and come together.
     tested = booster._model.out_of_fold
     n_read = 1 if iteration or tested is None else tested.n_starts
-    span = {"start_iteration": iteration, "num_iteration": n_read}
+    span: dict[str, Any] = {"start_iteration": iteration, "num_iteration": n_read}
     leaf = None
     if example_case is not None:
         leaf = _leaf_of(booster, example_case, span, score)
@@ -120,7 +120,7 @@ def tree_labels(
     )
 
 
-def _leaf_of(booster: Booster, example: Any, span: dict[str, int], score: int) -> int:
+def _leaf_of(booster: Booster, example: Any, span: dict[str, Any], score: int) -> int:
     """The leaf that the example reaches in a tree of the first round of a span."""
     leaves = booster.predict(example, pred_leaf=True, **span)
     if len(leaves) != 1:

@@ -126,3 +126,18 @@ def test_columns_of_categories_have_no_bounds():
     options = {"categorical_feature": [0], "forcedbins_filename": {0: [0.5]}}
     with pytest.raises(ValueError, match="for a categorical column"):
         LGBMClassifier(**options).fit(np.arange(60)[:, None] % 5, np.arange(60) % 2)
+
+
+@pytest.mark.parametrize("bounds", [[3.0], [-4.0, -3.0, 0.0, 2.0, 3.0], [0.0, 9.0]])
+def test_bounds_that_are_values_part_no_others(bounds):
+    """Each value keeps its bin: a bound is the largest value of its own."""
+    draw = np.random.default_rng(1)
+    values = draw.integers(-6, 7, size=(600, 1)).astype(float)
+    y = draw.permutation(13)[values[:, 0].astype(int) + 6] + 0.0
+    options = {"min_child_samples": 1, "min_data_in_bin": 1, "learning_rate": 1.0}
+    forced = regressor(**options | {"max_bin": 63}, forcedbins_filename={0: bounds})
+    usual = regressor(**options | {"max_bin": 63})
+    expected = usual.fit(values, y).predict(values)
+    np.testing.assert_allclose(forced.fit(values, y).predict(values), expected)
+    np.testing.assert_allclose(expected, y)
+    assert thresholds(forced) >= {bound for bound in bounds if bound and bound < 6}

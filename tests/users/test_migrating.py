@@ -177,6 +177,8 @@ AUC of one class: training/a_set_of_one_class_stops_nothing
 `get_data()` of a list of arrays or of a `Sequence`: sources/chunks_are_one_array
 `stratified`, `shuffle` and other flags of `cv` and `train`: booster/errors
 percentiles of weighted rows: objectives/whole_weights_of_a_percentile_are_copies
+bounds in `forcedbins_filename` that are values of the column:
+    binning/bounds_that_are_values_part_no_others
 fractions in a categorical_feature column:
     columns/numbers_that_are_not_whole_are_refused
 fractions in a categorical column in predict:

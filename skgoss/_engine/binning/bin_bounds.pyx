@@ -382,13 +382,13 @@ cdef int32_t fixed_bounds(
 
 
 cdef Side side_below(const Side* side, double bound, int64_t first) noexcept nogil:
-    """The values of a side from number ``first`` that are below a bound."""
+    """The values of a side from number ``first`` that are at most a bound."""
     cdef Side below = side[0]
     cdef int64_t i
     below.n_values = below.n_rows = 0
     below.total = 0.0
     for i in range(first, side.n_values):
-        if value_at(side, i) >= bound:
+        if value_at(side, i) > bound:
             break
         below.n_values += 1
         below.n_rows += count_at(side, i)

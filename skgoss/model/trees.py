@@ -201,8 +201,8 @@ def _check_splits(arrays: Mapping[str, NDArray[Any]], n_features: int) -> None:
     decision, both = arrays["decision_type"], CATEGORICAL | DEFAULT_LEFT
     if ((decision >> MISSING_SHIFT > NAN) | (decision & both == both)).any():
         raise ValueError(
-            "decision_type must have bit 0 (categorical), bit 1 (default left) and bits"
-            " 2-3 (missing: 0 none, 1 zero, 2 NaN) only"
+            "decision_type must have bit 0 (categorical) or bit 1 (default left), or"
+            " neither, and bits 2-3 (missing: 0 none, 1 zero, 2 NaN)"
         )
 
 

@@ -20,7 +20,13 @@ from skgoss.model.category_sets import NO_SETS, CategorySets, numbers_in
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.file_header import Header, check_infos
 from skgoss.model.linear import LinearLeaves
-from skgoss.model.trees import CATEGORICAL, LEAF_TYPES, NODE_TYPES, check_trees
+from skgoss.model.trees import (
+    CATEGORICAL,
+    DEFAULT_LEFT,
+    LEAF_TYPES,
+    NODE_TYPES,
+    check_trees,
+)
 from skgoss.model_files import text_lines
 from skgoss.model_files.text_lines import (
     BOUNDS_KEY,
@@ -244,6 +250,9 @@ def _ensemble(
         for sizes, dtypes in ((n_leaves, LEAF_TYPES), (n_leaves - 1, NODE_TYPES))
         for key, dtype in dtypes.items()
     }
+    decision = arrays["decision_type"]
+    # LightGBM ignores where missing values go in categorical nodes.
+    decision[decision & CATEGORICAL != 0] &= ~np.uint8(DEFAULT_LEFT)
     sets = _sets(trees, n_leaves - 1, arrays, skgoss_line)
     linear = _linear(trees, n_leaves, arrays["leaf_value"], header)
     leaf_start = np.concatenate([[0], np.cumsum(n_leaves)])

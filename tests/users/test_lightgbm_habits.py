@@ -175,13 +175,17 @@ def test_arrays_hold_categories_and_not_codes():
 
 
 @pytest.mark.parametrize("bits", [3, 7, 11])
-def test_bits_of_nodes_that_are_not_used_are_refused(bits):
+def test_bits_of_nodes_that_are_not_used_are_ignored(bits):
     frame = pd.DataFrame({"a": pd.Categorical(np.arange(300) % 3)})
     model = LGBMRegressor(n_estimators=1, num_leaves=2).fit(frame, np.arange(300) % 3)
     text = model.booster_.model_to_string()
     assert "decision_type=1\n" in text
-    with pytest.raises(ValueError, match="decision_type"):
-        Booster(model_str=text.replace("decision_type=1\n", f"decision_type={bits}\n"))
+    text = text.replace("decision_type=1\n", f"decision_type={bits}\n")
+    codes = np.arange(-1.0, 4.0)[:, None]
+    read, theirs = Booster(model_str=text), lightgbm.Booster(model_str=text)
+    np.testing.assert_array_equal(read.predict(codes), theirs.predict(codes))
+    np.testing.assert_array_equal(read.predict(frame), model.predict(frame))
+    assert f"decision_type={bits - 2}\n" in read.model_to_string()
 
 
 def test_words_of_files_are_no_objective():

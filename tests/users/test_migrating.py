@@ -76,6 +76,8 @@ feature_importances_: estimators/importances_follow_the_option
 Booster and booster_: model/dump_is_that_of_lightgbm table_is_that_of_lightgbm
     importances_are_those_of_lightgbm fit/refitted_leaves_are_those_of_lightgbm
 categorical columns of pandas: fit/values_count_and_not_their_container
+`decision_type` 3, 7 and 11 in text files:
+    users/bits_of_nodes_that_are_not_used_are_ignored
 infinite values: users/infinite_and_missing_values_are_values
 random_state=None: parameters/seeds
 flags as strings: parameters/flags_as_words_and_capitals
@@ -190,8 +192,6 @@ an array in predict, after a fit to categories of a frame:
 training that cannot split any further:
     training/a_fit_says_that_it_ended_before_the_rounds_asked_for
     callbacks_hear_of_rounds_in_which_no_tree_can_grow
-`decision_type` 3, 7 and 11 in text files:
-    users/bits_of_nodes_that_are_not_used_are_refused
 `objective="regression sqrt"`: users/words_of_files_are_no_objective
 the training set twice in eval_set:
     training/the_training_set_more_than_once_with_other_weights

@@ -92,6 +92,33 @@ except ImportError:
 else:
     raise AssertionError("lightgbm.libpath is there")
 """,
+    "sends missing values where LightGBM does": """
+import subprocess
+import sys
+
+SCRIPT = '''
+import lightgbm
+import numpy as np
+
+draw = np.random.default_rng(0)
+X = np.abs(draw.normal(size=(500, 3))) + 5
+y = X.sum(axis=1)
+holes = np.where(draw.random(X.shape) < 0.3, np.nan, X)
+X[:7, 1] = np.nan
+model = lightgbm.LGBMRegressor(n_estimators=9, verbosity=-1).fit(X, y)
+found = model.predict(holes)
+'''
+arguments = [sys.executable, "-c", SCRIPT + "print(found.tolist())"]
+theirs = subprocess.run(arguments, capture_output=True, text=True, check=True).stdout
+
+import skgoss.as_lightgbm
+
+exec(SCRIPT)
+np.testing.assert_allclose(found, eval(theirs), rtol=1e-6)
+no_first, zeros = holes.copy(), holes.copy()
+no_first[:, 0], zeros[:, 0] = np.nan, 0.0
+assert np.array_equal(model.predict(no_first), model.predict(zeros))
+""",
     "has what tools use": """
 import copy
 import ctypes

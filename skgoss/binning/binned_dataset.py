@@ -9,12 +9,19 @@ from operator import attrgetter
 import numpy as np
 from numpy.typing import NDArray
 
+from skgoss._engine.binning.bin_bounds import NAN_IS_MISSING
 from skgoss._engine.binning.store import BinStore
 from skgoss.binning import storage
 from skgoss.binning.bin_values import Bins, LosslessSettings, StorageSettings, source_of
-from skgoss.binning.find_bins import BinMapper, BinningOptions, find_bin_mappers
+from skgoss.binning.find_bins import (
+    BinMapper,
+    BinningOptions,
+    find_bin_mappers,
+    find_nan,
+)
 from skgoss.binning.storage import Storage
 from skgoss.columns.columns import Columns
+from skgoss.distributed.collectives import ALONE, Collectives
 from skgoss.distributed.row_partition import RowPartition
 
 # The least and the greatest number of a column, or its categories; None if it cannot
@@ -34,7 +41,7 @@ class BinnedDataset:
     mappers: list[BinMapper]  # the bins of each column of the input
     feature: NDArray[np.int32]  # (n_used,): the input column of each used column
     n_bins: NDArray[np.int32]  # (n_used,)
-    # (n_used,): the bin of missing values, -1 where nothing is missing.
+    # (n_used,): the bin of missing values, -1 where there is none.
     missing_bin: NDArray[np.int32]
     # (n_used,): which values are missing: 0: none, 1: zero and NaN, 2: NaN.
     missing_type: NDArray[np.uint8]
@@ -92,7 +99,7 @@ class BinnedDataset:
             feature=feature,
             n_bins=np.array([*map(attrgetter("n_bins"), used)], np.int32),
             missing_bin=np.array([*map(attrgetter("missing_bin"), used)], np.int32),
-            missing_type=np.array([*map(attrgetter("missing_type"), used)], np.uint8),
+            missing_type=np.array([*map(_missing_type, used)], np.uint8),
             categorical=np.array([m.categories is not None for m in used], bool),
             upper_bounds=[*map(attrgetter("upper_bounds"), used)],
             storage=stored,
@@ -106,25 +113,48 @@ class BinnedDataset:
         rows: NDArray[np.int64] | None = None,
         n_threads: int = 1,
         n_global: int | None = None,
+        collectives: Collectives = ALONE,
     ) -> BinnedDataset:
         """Put other rows, with the same columns, into the bins of this data set.
 
-        The mappers are the same list. The settings of bins are not used, nor is
+        The mappers are the same list, unless some of the rows are NaN in a column
+        without a bin for it, which gets one. The settings of bins are not used, nor is
         `max_conflict_rate`: no bin of the other rows is lost. For ``n_global`` see
-        `source_of`.
+        `source_of`. The processes of ``collectives`` have the same bins.
         """
-        used, settings = self.used_mappers, LosslessSettings.from_settings(settings)
+        settings = LosslessSettings.from_settings(settings)
+        mappers = self._mappers_of(columns, rows, n_threads, collectives)
+        used = [mappers[j] for j in self.feature]
         columns = columns.take(self.feature)
         source = source_of(columns, used, settings, rows, n_threads, n_global)
-        return replace(
-            self,
-            n_rows=source.n_rows,
-            numbers=None,
-            storage=storage.lay_out(source, used, settings, n_threads),
-        )
+        stored = storage.lay_out(source, used, settings, n_threads)
+        return BinnedDataset.from_storage(mappers, self.feature, stored)
+
+    def _mappers_of(
+        self,
+        columns: Columns,
+        rows: NDArray[np.int64] | None,
+        n_threads: int,
+        collectives: Collectives = ALONE,
+    ) -> list[BinMapper]:
+        """The mappers, for rows that may be NaN where no row of the data set is."""
+        unseen = self.feature[[mapper.is_unseen for mapper in self.used_mappers]]
+        if len(unseen) == 0:
+            return self.mappers
+        found = find_nan(columns.take(unseen), rows, n_threads).astype(np.int64)
+        is_new = collectives.all_reduce(found) > 0
+        if not is_new.any():
+            return self.mappers
+        mappers = self.mappers.copy()
+        for j in unseen[is_new].tolist():
+            mappers[j] = mappers[j].with_nan()
+        return mappers
 
     def has_bins_of(self, other: BinnedDataset) -> bool:
-        """Whether the bins of both data sets are the same."""
+        """Whether the bins of both data sets are the same, but for those of NaN.
+
+        A data set without NaN has no bin for it.
+        """
         if self.mappers is other.mappers:
             return True
         same_number = len(self.mappers) == len(other.mappers)
@@ -160,15 +190,17 @@ class BinnedDataset:
         *,
         rows: NDArray[np.int64] | None = None,
         n_threads: int = 1,
-    ) -> BinStore:
-        """The store alone of `with_rows`: for rows that trees are applied to."""
-        return storage.store(
-            columns.take(self.feature),
-            self.used_mappers,
-            LosslessSettings.from_settings(settings),
-            rows,
-            n_threads,
-        )
+    ) -> tuple[BinStore, NDArray[np.int32]]:
+        """The store and the missing bins alone of `with_rows`.
+
+        They are all that rows need which trees are applied to.
+        """
+        mappers = self._mappers_of(columns, rows, n_threads)
+        used = [mappers[j] for j in self.feature]
+        columns = columns.take(self.feature)
+        lossless = LosslessSettings.from_settings(settings)
+        stored = storage.store(columns, used, lossless, rows, n_threads)
+        return stored, np.array([*map(attrgetter("missing_bin"), used)], np.int32)
 
     def take(self, rows: NDArray[np.int64], n_threads: int = 1) -> BinnedDataset:
         """Some of the rows, at least one, without binning again.
@@ -251,11 +283,16 @@ def used_features(mappers: list[BinMapper]) -> NDArray[np.int32]:
     return np.array([j for j, m in enumerate(mappers) if not m.is_trivial], np.int32)
 
 
+def _missing_type(mapper: BinMapper) -> int:
+    """Which values are missing, whether they were seen or not."""
+    return NAN_IS_MISSING if mapper.is_unseen else mapper.missing_type
+
+
 def _are_same(first: BinMapper, second: BinMapper) -> bool:
-    """Whether two mappers put all values into the same bins."""
+    """Whether two mappers put all values but NaN into the same bins."""
     return (
         first.is_trivial == second.is_trivial
-        and first.missing_type == second.missing_type
+        and _missing_type(first) == _missing_type(second)
         and np.array_equal(first.upper_bounds, second.upper_bounds)
         and np.array_equal(first.codes, second.codes)
     )

@@ -9,7 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from skgoss._engine.binning.bin_bounds import NAN_IS_MISSING, ZERO_IS_MISSING
+from skgoss._engine.binning.bin_bounds import (
+    NAN_IS_MISSING,
+    NAN_IS_UNSEEN,
+    NO_MISSING,
+)
 from skgoss.binning import storage
 from skgoss.binning.bin_values import LANE_CODES, Bins, LosslessSettings, SparseColumns
 from skgoss.binning.binned_dataset import BinnedDataset, used_features
@@ -171,10 +175,10 @@ def _check_mappers(arrays: Arrays) -> None:
     _check(
         is_numeric != (n_categories > 0), "each column must have bounds or categories"
     )
-    _check(missing_type <= NAN_IS_MISSING, "missing_type must be 0, 1 or 2")
+    _check(missing_type <= NAN_IS_UNSEEN, "missing_type must be 0, 1, 2 or 3")
     _check(
-        is_numeric | (missing_type != ZERO_IS_MISSING),
-        "missing_type of categories must not be 1",
+        is_numeric | np.isin(missing_type, (NO_MISSING, NAN_IS_MISSING)),
+        "missing_type of categories must be 0 or 2",
     )
     _check(arrays["is_trivial"] <= 1, "is_trivial must be 0 or 1")
     n_bins = n_categories + n_bounds + (is_numeric & has_nan_bin)

@@ -17,6 +17,7 @@ from skgoss.binning import distributed_sample, forced_bins
 from skgoss.columns.columns import Columns, row_positions
 from skgoss.columns.stacked import StackedColumns, pieces
 from skgoss.distributed.row_partition import RowPartition, joined
+from skgoss.utils.messages import STANDS_FOR_LIGHTGBM
 
 # Bins are 16-bit numbers. If there are more categories, the rarest have no bin.
 MAX_CATEGORY_BINS = 65535
@@ -37,11 +38,11 @@ class BinMapper(NamedTuple):
     upper_bounds: NDArray[np.float64]
     n_bins: int  # the number of bins, that of missing values included
     # 0: nothing is missing and NaN counts as zero; 1: zero and NaN are missing; 2: NaN
-    # is missing. For categories, 0 means that all of them have bins and none was
-    # missing; otherwise it is 2.
+    # is missing; 3: NaN is missing, but was not seen and has no bin. For categories, 0
+    # means that all of them have bins and none was missing; otherwise it is 2.
     missing_type: int
-    # The bin of missing values, -1 where nothing is missing. Always -1 for categories,
-    # whose bin 0 also holds rare ones.
+    # The bin of missing values, -1 where there is none. Always -1 for categories, whose
+    # bin 0 also holds rare ones.
     missing_bin: int
     nan_bin: int
     # The range of the sampled numbers or numbers of categories; 0 if there were none.
@@ -63,8 +64,28 @@ class BinMapper(NamedTuple):
         """The category of each bin; empty for a column of numbers."""
         return _NO_CODES if self.categories is None else self.categories
 
+    @property
+    def is_unseen(self) -> bool:
+        """Whether NaN is missing, but has no bin."""
+        return self.missing_type == bin_bounds.NAN_IS_UNSEEN
+
+    def with_nan(self) -> BinMapper:
+        """The same bins, and one for NaN if it is missing and has none."""
+        if not self.is_unseen:
+            return self
+        n_bounds = len(self.upper_bounds)
+        return self._replace(
+            n_bins=n_bounds + 1,
+            missing_type=bin_bounds.NAN_IS_MISSING,
+            missing_bin=n_bounds,
+            nan_bin=n_bounds,
+        )
+
 
 _NO_CODES = np.empty(0, dtype=np.int32)
+
+# The kinds of missing values that have no bin.
+_WITHOUT_BIN = (bin_bounds.NO_MISSING, bin_bounds.NAN_IS_UNSEEN)
 
 
 # A column in which no row is not zero, or too few for a leaf.
@@ -102,7 +123,7 @@ def numeric_mappers(
     fields = (
         n_bounds + nan_is_missing,
         missing_type,
-        np.where(missing_type == bin_bounds.NO_MISSING, -1, nan_bin),
+        np.where(np.isin(missing_type, _WITHOUT_BIN), -1, nan_bin),
         nan_bin,
         value_range[:, 0],
         value_range[:, 1],
@@ -204,7 +225,9 @@ def find_bin_mappers(
     mappers = []
     for span, own in columns.by_span(n_threads):
         n_nonzero = _count_nonzero(own, settings, used_rows, n_threads)
-        mappers += search.take(span).mappers(own, n_nonzero)
+        is_sampled = sample is not rows
+        has_nan = find_nan(own, rows, n_threads) if is_sampled else None
+        mappers += search.take(span).mappers(own, n_nonzero, has_nan)
     return mappers
 
 
@@ -226,17 +249,39 @@ def find_in_sample(
     sampled: Columns,
     settings: BinningOptions,
     n_nonzero: NDArray[np.int64],
+    has_nan: NDArray[np.bool_],
     weight: NDArray[np.float64] | None,
     n_threads: int,
 ) -> list[BinMapper]:
     """The bins of columns that consist of the sampled rows, with their weights.
 
-    ``n_nonzero``, (n_features,), is how many of the rows to use are not zero: see
-    `count_nonzero`.
+    ``n_nonzero`` and ``has_nan``, (n_features,), are how many of the rows to use are
+    not zero (see `count_nonzero`), and whether some outside the sample are NaN.
     """
     sample = _RowSubset(None, None, None if weight is None else _scaled(weight))
     search = _Search.from_settings(settings, sampled.n_features, sample, n_threads)
-    return search.mappers(sampled, n_nonzero)
+    return search.mappers(sampled, n_nonzero, has_nan)
+
+
+def find_nan(
+    columns: Columns | StackedColumns,
+    rows: NDArray[np.int64] | None,
+    n_threads: int,
+) -> NDArray[np.bool_]:
+    """Which columns have NaN in some of the rows; None: all rows."""
+    found = np.zeros(columns.n_features, dtype=bool)
+    for piece, used in pieces(columns, rows):
+        if not piece.may_have_nan:
+            continue
+        n_rows = piece.n_rows if used is None else len(used)
+        for span, own in piece.by_span(n_threads):
+            n_team = team(n_rows * own.n_features, n_threads)
+            of_threads = np.zeros((n_team, own.n_features), dtype=np.uint8)
+            bin_bounds.find_nan(
+                own, used, row_positions(own, used), n_rows, n_team, of_threads
+            )
+            found[span] |= of_threads.any(axis=0)
+    return found
 
 
 def count_nonzero(
@@ -290,6 +335,8 @@ class _Search(NamedTuple):
     forced: NDArray[Any] | None
     sample: _RowSubset
     n_threads: int
+    # (n_features,): whether a column has NaN outside the sample; None: none has.
+    has_nan: NDArray[np.bool_] | None = None
 
     @classmethod
     def from_settings(
@@ -309,12 +356,24 @@ class _Search(NamedTuple):
     def take(self, features: slice | NDArray[np.int64]) -> _Search:
         """The search in some of the columns."""
         forced = None if self.forced is None else self.forced[features]
-        return self._replace(max_bin=self.max_bin[features], forced=forced)
+        has_nan = None if self.has_nan is None else self.has_nan[features]
+        return self._replace(
+            max_bin=self.max_bin[features], forced=forced, has_nan=has_nan
+        )
 
     def mappers(
+        self,
+        columns: Columns,
+        n_nonzero: NDArray[np.int64],
+        has_nan: NDArray[np.bool_] | None,
+    ) -> list[BinMapper]:
+        """The bins; for the other arguments see `find_in_sample`."""
+        search = self._replace(has_nan=has_nan)
+        return search._mappers(columns, n_nonzero)
+
+    def _mappers(
         self, columns: Columns, n_nonzero: NDArray[np.int64]
     ) -> list[BinMapper]:
-        """The bins; ``n_nonzero`` counts the rows that are not zero in each column."""
         is_category = np.zeros(columns.n_features, dtype=bool)
         if columns.n_categories is not None:
             is_category = columns.n_categories > 0
@@ -368,6 +427,7 @@ class _Search(NamedTuple):
         bin_bounds.find_bounds(
             columns,
             *self.sample,
+            None if self.has_nan is None else self.has_nan.view(np.uint8),
             n_rows,
             max_bin,
             self.settings.min_data_in_bin,
@@ -385,12 +445,23 @@ class _Search(NamedTuple):
             value_range,
             zero_share,
         )
+        if self._knows_nan:
+            missing_type[missing_type == bin_bounds.NO_MISSING] = (
+                bin_bounds.NAN_IS_UNSEEN
+            )
         start = np.concatenate([[0], np.cumsum(n_bounds)])
         at = np.repeat(bounds_start[:-1] - start[:-1], n_bounds)
         at += np.arange(start[-1])
         return numeric_mappers(
             bounds[at], start, missing_type, n_occupied < 2, value_range, zero_share
         )
+
+    @property
+    def _knows_nan(self) -> bool:
+        """Whether NaN is missing in columns that have none; in LightGBM it is zero."""
+        settings = self.settings
+        is_missing = settings.use_missing and not settings.zero_as_missing
+        return is_missing and not STANDS_FOR_LIGHTGBM.is_set()
 
     def _category_mappers(self, columns: Columns) -> list[BinMapper]:
         """The bins of columns of categories with the same ``max_bin``."""
@@ -439,12 +510,17 @@ def _find_distributed(
     n_rows = sum(map(len, positions_of_ranks))
     edges = np.linspace(0, columns.n_features, collectives.n_ranks + 1).astype(int)
     spans = list(map(slice, edges[:-1].tolist(), edges[1:].tolist()))
-    n_nonzero = np.zeros(columns.n_features, dtype=np.int64)
+    # Of each column: the rows that are not zero, and whether some are NaN.
+    counts = np.zeros((2, columns.n_features), dtype=np.int64)
+    is_sampled = partition.n_rows > settings.subsample_for_bin
     of_pieces = []
     for piece, used, chosen in pieces(columns, rows, sample):
-        n_nonzero += count_nonzero(piece, settings, used, n_threads)
+        counts[0] += count_nonzero(piece, settings, used, n_threads)
+        if is_sampled:
+            counts[1] += find_nan(piece, used, n_threads)
         of_pieces.append(distributed_sample.by_span(piece, chosen, spans, n_threads))
-    collectives.all_reduce(n_nonzero)
+    collectives.all_reduce(counts)
+    n_nonzero, has_nan = counts[0], counts[1] > 0
     got = distributed_sample.joined_pieces(
         collectives.all_to_all(list(zip(*of_pieces, strict=True))),
         positions_of_ranks,
@@ -459,7 +535,7 @@ def _find_distributed(
             sample_weight = _scaled(joined(positions_of_ranks, weights, n_rows))
         subset = _RowSubset(None, None, sample_weight)
         search = _Search.from_settings(settings, columns.n_features, subset, n_threads)
-        found = search.take(span).mappers(got, n_nonzero[span])
+        found = search.take(span).mappers(got, n_nonzero[span], has_nan[span])
     return list(chain.from_iterable(collectives.all_gather(found)))
 
 

@@ -57,7 +57,12 @@ class SourceBinning(NamedTuple):
         if weight is not None and sample is not None:
             weight = weight[sample]
         mappers = find_bins.find_in_sample(
-            columns, self.options, survey.n_nonzero, weight, self.n_threads
+            columns,
+            self.options,
+            survey.n_nonzero,
+            survey.has_nan,
+            weight,
+            self.n_threads,
         )
         del survey, columns
         options: StorageSettings = self.options
@@ -66,10 +71,15 @@ class SourceBinning(NamedTuple):
         return self._filled(mappers, schema, options), schema
 
     def in_bins_of(self, binned: BinnedDataset, schema: ColumnSchema) -> BinnedDataset:
-        """Put the rows into the bins of another data set."""
+        """Put the rows into the bins of another data set.
+
+        Whether any of them is NaN is known only after they have been read, so columns
+        without a bin for NaN get one.
+        """
         source = select_columns(self.source, schema)
         options = LosslessSettings.from_settings(self.options)
-        return self._replace(source=source)._filled(binned.mappers, schema, options)
+        mappers = [mapper.with_nan() for mapper in binned.mappers]
+        return self._replace(source=source)._filled(mappers, schema, options)
 
     def _filled(
         self, mappers: list[BinMapper], schema: ColumnSchema, options: StorageSettings
@@ -120,6 +130,7 @@ class _Survey:
         self.existing = existing
         self.sample = sample
         self.n_nonzero = np.zeros(binning.source.shape[1], dtype=np.int64)
+        self.has_nan = np.zeros(binning.source.shape[1], dtype=bool)
         self.vocabularies: dict[int, GrowingVocabulary] = {}
         self.numbers: dict[int, NDArray[np.float64]] = {}
         self.pieces: list[SampledColumns] = []
@@ -172,6 +183,10 @@ class _Survey:
         )
         if sample is None:
             sample = np.arange(columns.n_rows)
+        else:
+            self.has_nan |= find_bins.find_nan(
+                columns, existing, self.binning.n_threads
+            )
         spans = [slice(0, columns.n_features)]
         [own] = distributed_sample.by_span(
             columns, sample, spans, self.binning.n_threads

@@ -17,6 +17,7 @@ KIND_OF_DTYPE = {np.dtype(name): code for name, code in KINDS.items()}
 _DTYPE_OF_KIND = {
     code: np.dtype(name) for name, code in KINDS.items() if name != "bool"
 }
+_FLOATS = [code for name, code in KINDS.items() if name.startswith("float")]
 # A kind that no column has.
 _MISSING = 255
 
@@ -72,6 +73,11 @@ class Columns:
     def n_stored(self, n_threads: int) -> int:
         """The number of stored values, if columns are made span by span; else 0."""
         return 0
+
+    @property
+    def may_have_nan(self) -> bool:
+        """Whether a column holds floats."""
+        return bool(np.isin(self.kind, _FLOATS).any())
 
     def by_span(self, n_threads: int) -> Iterable[tuple[slice, Columns]]:
         """All columns, span by span: the span, and its columns."""

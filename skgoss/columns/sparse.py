@@ -346,6 +346,11 @@ class CompressedRows:
         """The number of columns."""
         return len(self.features)
 
+    @property
+    def may_have_nan(self) -> bool:
+        """Whether a value of the matrix is NaN."""
+        return bool(np.isnan(self.matrix.X.data.max(initial=0)))
+
     def n_stored(self, n_threads: int) -> int:
         """The number of stored values, if columns are made in spans; else 0."""
         _, counts = self.matrix.count(n_threads)

@@ -176,6 +176,7 @@ def _binned(fit: Fit) -> BinnedDataset:
         rows=rows.numbers,
         n_threads=fit.plan.n_threads,
         n_global=n_global,
+        collectives=rows.collectives,
     )
 
 

@@ -771,7 +771,8 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             True,
             BOOL,
             """
-            Whether NaN is a missing value. If False, NaN is treated as 0.
+            Whether NaN is a missing value. If False, NaN is treated as 0. If a node has
+            no missing values, later ones go to its larger child.
             """,
             advice="Set it to False only if NaN means 0.",
         ),

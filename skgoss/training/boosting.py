@@ -32,6 +32,7 @@ from skgoss.training.evaluation import EvalResult, EvaluationSet
 from skgoss.training.rounds import AHEAD, FAR_AHEAD, Change, Rounds
 from skgoss.training.spread import RoundOfSpread, Spread, row_hashes
 from skgoss.utils.cancellation import CURRENT_SCOPE
+from skgoss.utils.messages import STANDS_FOR_LIGHTGBM
 
 Floats = NDArray[np.float64]
 Grown = TypeVar("Grown")
@@ -307,6 +308,7 @@ class Boosting(LockedRounds):
             reweighted=self.reweighted[:n_scores],
             raw=self.rows.values,
             row_weight=self.weight,
+            missing_left_if_none=STANDS_FOR_LIGHTGBM.is_set(),
         )
 
     def _sampler(self) -> sampling.Sampler | None:

@@ -19,6 +19,7 @@ from skgoss.model.trees import (
     DEFAULT_LEFT,
     MISSING_SHIFT,
     NODE_TYPES,
+    NOTHING,
     Tree,
 )
 
@@ -50,7 +51,9 @@ def ensemble(
     # Categorical columns have no bounds; they get one that is not used.
     bounds = [b if len(b) else _NO_BOUND for b in dataset.upper_bounds]
     bound_start = np.cumsum([0, *map(len, bounds)])
-    categorical = dataset.categorical[feature]
+    categorical, missing = dataset.categorical[feature], dataset.missing_type[feature]
+    # Where nothing is missing, LightGBM writes "left".
+    missing_left = nodes["missing_left"] | (missing == NOTHING)
     cut = np.concatenate(bounds)[
         bound_start[feature] + np.where(categorical, 0, nodes["bin"])
     ]
@@ -59,8 +62,8 @@ def ensemble(
         "split_feature": dataset.feature[feature],
         "threshold": np.where(categorical, set_of, cut),
         "decision_type": (
-            np.where(categorical, CATEGORICAL, nodes["missing_left"] * DEFAULT_LEFT)
-            | dataset.missing_type[feature] << MISSING_SHIFT
+            np.where(categorical, CATEGORICAL, missing_left * DEFAULT_LEFT)
+            | missing << MISSING_SHIFT
         ).astype(np.uint8),
         "left_child": nodes["left"].copy(),
         "right_child": nodes["right"].copy(),

@@ -164,14 +164,15 @@ class FitSetup:
         return RawColumns(rows.columns, rows.numbers)
 
     def _binned(self, dataset: BinnedDataset, rows: Rows) -> BinnedRows:
-        raw, numbers = self._raw_columns(rows), None
-        if rows.binned is not None and rows.binned.has_bins_of(dataset):
-            store, numbers = rows.binned.storage.store, rows.binned.numbers
+        raw, binned, numbers = self._raw_columns(rows), rows.binned, None
+        if binned is not None and binned.has_bins_of(dataset):
+            store, missing_bin = binned.storage.store, binned.missing_bin
+            numbers = binned.numbers
         else:
-            store = dataset.store(
+            store, missing_bin = dataset.store(
                 rows.columns, self.settings, rows=rows.numbers, n_threads=self.n_threads
             )
-        return BinnedRows(store, dataset.missing_bin, raw, len(rows), numbers)
+        return BinnedRows(store, missing_bin, raw, len(rows), numbers)
 
     def _init_score(self, rows: Rows) -> Floats | None:
         """The raw scores of ``init_model``, or else the user's ``init_score``."""

@@ -17,7 +17,12 @@ def test_all_types_of_missing():
     none = mapper(values, min_data_in_bin=1, use_missing=False)
     assert (none.missing_type, none.missing_bin, none.nan_bin) == (0, -1, 50)
     unseen = mapper(values[:-1], min_data_in_bin=1)
-    assert (unseen.missing_type, unseen.missing_bin, unseen.nan_bin) == (0, -1, 50)
+    assert (unseen.missing_type, unseen.missing_bin, unseen.nan_bin) == (3, -1, 50)
+    assert unseen.n_bins == 100
+    for seen in unseen.with_nan(), nan:
+        assert (seen.missing_type, seen.missing_bin, seen.nan_bin) == (2, 100, 100)
+        assert seen.n_bins == 101
+    assert none.with_nan() is none
 
 
 def test_zero_has_a_bin_of_its_own():

@@ -30,7 +30,7 @@ from skgoss.binning import binned_state
         (changed("bound_start", 1, -1), "bound_start must rise from 0"),
         (changed("bound_start", -1, 2**40), "bound_start must rise from 0"),
         (changed("category_start", 1, 1), "category_start must rise from 0"),
-        (changed("missing_type", 0, 3), "missing_type must be 0, 1 or 2"),
+        (changed("missing_type", 0, 4), "missing_type must be 0, 1, 2 or 3"),
         (changed("is_trivial", 0, 2), "is_trivial must be 0 or 1"),
         (changed("is_trivial", 2, 0), "bytes must have the length"),
         (changed("is_trivial", 0, 1), "must have the length"),
@@ -76,7 +76,7 @@ def test_changed_lists_are_refused(change, message):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (changed("missing_type", 1, 1), "missing_type of categories must not be 1"),
+        (changed("missing_type", 1, 1), "missing_type of categories must be 0 or 2"),
         (changed("categories", 0, 50), "the first of a column -1"),
         (changed("categories", 1, -1), "the first of a column -1"),
         (changed("categories", 1, -2), "must be numbers from 0 on"),

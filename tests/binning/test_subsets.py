@@ -317,8 +317,13 @@ def test_values_that_the_bins_have_not_seen():
     new = np.array([[-9.0], [99.0], [np.nan], [30.2]])
     other = data.with_rows(read_columns(estimator, new, reset=False), settings)
     bounds = data.upper_bounds[0]
-    expected = np.searchsorted(bounds, [-9.0, 99.0, 0.0, 30.2])
+    expected = np.searchsorted(bounds, [-9.0, 99.0, np.inf, 30.2])
+    expected[2] += 1  # NaN has a bin of its own
     np.testing.assert_array_equal(bins(other)[0], expected)
+    assert (other.missing_bin[0], other.n_bins[0]) == (len(bounds), len(bounds) + 1)
+    assert (data.missing_bin[0], data.n_bins[0]) == (-1, len(bounds))
+    assert other.has_bins_of(data)
+    assert data.has_bins_of(other)
 
 
 def test_rows_that_are_only_scored_are_not_laid_out():

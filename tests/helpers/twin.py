@@ -364,6 +364,18 @@ class Twin:
         missing = bins == self.data.missing_bin[split.feature]
         return np.where(missing, split.missing_left, bins <= split.bin)
 
+    def missing_left(self, node: Node, left: Node, right: Node) -> bool:
+        """Where missing values go: with the larger child if the node has none."""
+        feature = node.best.feature
+        bins = self.data.bins(feature)[node.rows]
+        if (bins == self.data.missing_bin[feature]).any():
+            return node.best.missing_left
+        if self.data.missing_type[feature] == 0:
+            return True
+        if left.hessian != right.hessian:
+            return left.hessian > right.hessian
+        return abs(left.gradient) <= abs(right.gradient)
+
     def children(self, node: Node, split: Split) -> tuple[Node, Node]:
         left = self.goes_left(node, split)
         return tuple(
@@ -434,8 +446,8 @@ class Twin:
             p = min(
                 open_, key=lambda i: (-leaves[i].best.gain, leaves[i].best.feature, i)
             )
-            record.add(p, leaves[p])
             left, right = self.children(leaves[p], leaves[p].best)
+            record.add(p, leaves[p], self.missing_left(leaves[p], left, right))
             leaves[p] = self.search(left)
             leaves.append(self.search(right))
         return record.tree(leaves)
@@ -450,7 +462,7 @@ class Record:
         self.children: list[list[int]] = []
         self.place: dict[int, tuple[int, int]] = {}
 
-    def add(self, p: int, leaf: Node) -> None:
+    def add(self, p: int, leaf: Node, missing_left: bool) -> None:
         """Leaf ``p`` becomes the next inner node."""
         data, split = self.twin.data, leaf.best
         index = len(self.nodes)
@@ -464,7 +476,7 @@ class Record:
             (
                 data.feature[split.feature],
                 data.upper_bounds[split.feature][split.bin],
-                2 * split.missing_left + 4 * int(data.missing_type[split.feature]),
+                2 * missing_left + 4 * int(data.missing_type[split.feature]),
                 split.gain,
                 self.twin.step(leaf.output),
                 leaf.hessian,

@@ -123,6 +123,8 @@ def test_predictions_are_monotone(options, method, missing):
     change = steps(model.predict, X, SIGNS)
     assert change.min() >= 0
     assert change.max() > 0
+    holes, _ = table(missing=0.3)
+    assert steps(model.predict, holes, SIGNS).min() >= 0
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -76,8 +76,11 @@ feature_importances_: estimators/importances_follow_the_option
 Booster and booster_: model/dump_is_that_of_lightgbm table_is_that_of_lightgbm
     importances_are_those_of_lightgbm fit/refitted_leaves_are_those_of_lightgbm
 categorical columns of pandas: fit/values_count_and_not_their_container
+unseen categories and missing ones:
+    fit/unseen_categories_go_right_as_in_lightgbm
 `decision_type` 3, 7 and 11 in text files:
     users/bits_of_nodes_that_are_not_used_are_ignored
+tiny numbers: fit/tiny_numbers_and_weights_are_those_of_lightgbm
 infinite values: users/infinite_and_missing_values_are_values
 random_state=None: parameters/seeds
 flags as strings: parameters/flags_as_words_and_capitals
@@ -179,6 +182,13 @@ AUC of one class: training/a_set_of_one_class_stops_nothing
 `get_data()` of a list of arrays or of a `Sequence`: sources/chunks_are_one_array
 `stratified`, `shuffle` and other flags of `cv` and `train`: booster/errors
 percentiles of weighted rows: objectives/whole_weights_of_a_percentile_are_copies
+missing values in predict, in a column that had none in training:
+    fit/predictions_are_those_of_a_walk_to_larger_children
+    models_of_lightgbm_keep_its_rule
+missing values in predict, at a node that had none in training:
+    fit/predictions_are_those_of_a_walk_to_larger_children
+missing values in training rows outside the sample that bins are found in:
+    fit/missing_values_outside_the_sample_are_learned
 bounds in `forcedbins_filename` that are values of the column:
     binning/bounds_that_are_values_part_no_others
 fractions in a categorical_feature column:

@@ -28,6 +28,8 @@ cdef enum:
 NO_MISSING = MISSING_NONE
 ZERO_IS_MISSING = MISSING_ZERO
 NAN_IS_MISSING = MISSING_NAN
+# NaN is missing, but no row has it, so it has no bin.
+NAN_IS_UNSEEN = 3
 ZERO_BOUND = ZERO
 
 cdef enum:
@@ -455,7 +457,7 @@ cdef int32_t bound_between(
 cdef void find_column_bounds(
     const InputColumns* inputs, Py_ssize_t column, const double* values, Py_ssize_t stride,
     const int32_t* position, const double* weight, int64_t n, double total, BinningRules rule,
-    Forced forced, SortScratch scratch, double* bounds_out, int32_t* n_bounds_out,
+    bint has_nan, Forced forced, SortScratch scratch, double* bounds_out, int32_t* n_bounds_out,
     uint8_t* missing_type_out, int32_t* n_occupied_out, double* range_out,
     double* zero_share_out,
 ) noexcept nogil:
@@ -478,7 +480,7 @@ cdef void find_column_bounds(
     left = distinct_values(&scratch, 0, n_negative, weighted, 0)
     right = distinct_values(&scratch, n_negative, tally.n_other, weighted, left.n_values)
     missing_type_out[0] = MISSING_NONE
-    if rule.use_missing and not rule.zero_as_missing and tally.n_nan > 0:
+    if rule.use_missing and not rule.zero_as_missing and (has_nan or tally.n_nan > 0):
         missing_type_out[0] = MISSING_NAN
         max_bin -= 1
         total -= tally.nan_mass
@@ -495,7 +497,7 @@ cdef void find_column_bounds(
         n_bounds_out[0] = bound_around_zero(
             &left, &right, tally.n_zero, max_bin, rule.min_data_in_bin, bounds_out,
             n_occupied_out)
-    n_occupied_out[0] += tally.n_nan > 0
+    n_occupied_out[0] += missing_type_out[0] == MISSING_NAN
     if rule.use_missing and rule.zero_as_missing and n_bounds_out[0] > 2:
         missing_type_out[0] = MISSING_ZERO
     zero_share_out[0] = tally.n_zero / <double> max(n, <int64_t> 1)
@@ -517,6 +519,7 @@ cdef struct BoundsLoop:
     int64_t n_rows
     double total
     BinningRules rule
+    const uint8_t* has_nan    # of each column; NULL: the rows to read tell
     const int64_t* forced_start
     const double* forced_bound
     const int32_t* forced_rank
@@ -565,7 +568,8 @@ cdef void find_one(void* context, Py_ssize_t number, Py_ssize_t end, int thread)
         return
     find_column_bounds(
         &loop.inputs, j, loop.values + number * BLOCK, loop.n_columns * BLOCK, loop.position,
-        loop.weight, loop.n_rows, loop.total, loop.rule, forced_of(loop, j),
+        loop.weight, loop.n_rows, loop.total, loop.rule,
+        loop.has_nan != NULL and loop.has_nan[j], forced_of(loop, j),
         split_scratch(loop.scratch + thread * SCRATCH_PER_VALUE * loop.room, loop.room),
         loop.bounds + loop.bounds_start[j], &loop.n_bounds[j], &loop.missing_type[j],
         &loop.n_occupied[j], &loop.range[2 * j], &loop.zero_share[j])
@@ -573,12 +577,12 @@ cdef void find_one(void* context, Py_ssize_t number, Py_ssize_t end, int thread)
 
 def find_bounds(
     columns, const int64_t[::1] rows, const int32_t[::1] position, const double[::1] weight,
-    int64_t n_rows, int32_t max_bin, int64_t min_data_in_bin, bint use_missing,
-    bint zero_as_missing, const int64_t[::1] forced_start, const double[::1] forced_bound,
-    const int32_t[::1] forced_rank, int n_threads, const int64_t[::1] bounds_start,
-    int64_t room, uint64_t[::1] scratch_out, double[::1] bounds_out, int32_t[::1] n_bounds_out,
-    uint8_t[::1] missing_type_out, int32_t[::1] n_occupied_out, double[:, ::1] range_out,
-    double[::1] zero_share_out,
+    const uint8_t[::1] has_nan, int64_t n_rows, int32_t max_bin, int64_t min_data_in_bin,
+    bint use_missing, bint zero_as_missing, const int64_t[::1] forced_start,
+    const double[::1] forced_bound, const int32_t[::1] forced_rank, int n_threads,
+    const int64_t[::1] bounds_start, int64_t room, uint64_t[::1] scratch_out,
+    double[::1] bounds_out, int32_t[::1] n_bounds_out, uint8_t[::1] missing_type_out,
+    int32_t[::1] n_occupied_out, double[:, ::1] range_out, double[::1] zero_share_out,
 ) -> None:
     """Find the boundaries of every column.
 
@@ -587,6 +591,7 @@ def find_bounds(
     - ``position``, (columns.n_rows,) or None: where each row of the data is in ``rows``, -1 if it
       is not. Sparse columns are read by it; None where all rows are read.
     - ``weight``, (n_rows,) or None: the mass of each row read.
+    - ``has_nan``, (n_features,) or None: whether a column has NaN in other rows than these.
     - ``forced_start``, ``forced_bound``, ``forced_rank``: the bounds that the user passes: see
       ``skgoss.binning.forced_bins.packed``.
     - ``bounds_start``, (n_features + 1,): where the room for the bounds of a column begins: 2 *
@@ -609,6 +614,7 @@ def find_bounds(
     loop.rows = NULL if rows is None else &rows[0]
     loop.position = NULL if position is None else &position[0]
     loop.weight = NULL if weight is None else &weight[0]
+    loop.has_nan = NULL if has_nan is None else &has_nan[0]
     if weight is not None:
         loop.total = np.sum(weight)
     loop.rule = BinningRules(max_bin, min_data_in_bin, use_missing, zero_as_missing)
@@ -647,3 +653,87 @@ cdef SortScratch split_scratch(uint64_t* room, int64_t n) noexcept nogil:
     """Divide a thread's memory among the arrays for n values."""
     return SortScratch(
         room, room + n, <double*> (room + 2 * n), <double*> (room + 3 * n))
+
+
+# ------------------------------------------------------------------ NaN
+
+
+cdef struct NanLoop:
+    InputColumns inputs
+    const int64_t* rows       # to read, and where each row is among them; or NULL
+    const int32_t* position
+    Py_ssize_t n_features
+    uint8_t* found            # by thread and column
+    Watch watch
+
+
+cdef inline bint holds_nan(const double* values, int64_t n) noexcept nogil:
+    cdef bint found = False
+    cdef int64_t i
+    for i in range(n):
+        found |= values[i] != values[i]
+    return found
+
+
+cdef void look_through_rows(
+    void* context, Py_ssize_t start, Py_ssize_t end, int thread
+) noexcept nogil:
+    """Look for NaN in a block of rows of the columns that are not sparse."""
+    cdef NanLoop* loop = <NanLoop*> context
+    cdef uint8_t* found = loop.found + thread * loop.n_features
+    cdef double[BLOCK] values
+    cdef Py_ssize_t j
+    if is_stopped(&loop.watch):
+        return
+    for j in range(loop.n_features):
+        if not (found[j] or is_sparse(&loop.inputs, j)):
+            load_block(&loop.inputs, j, loop.rows, start, end - start, values)
+            found[j] = holds_nan(values, end - start)
+
+
+cdef void look_through_stored(
+    void* context, Py_ssize_t j, Py_ssize_t end, int thread
+) noexcept nogil:
+    """Look for NaN among the stored values of a column, if it is sparse."""
+    cdef NanLoop* loop = <NanLoop*> context
+    cdef uint8_t* found = loop.found + thread * loop.n_features
+    cdef double[BLOCK] values
+    cdef int32_t[BLOCK] row
+    cdef int64_t start, n, i
+    if is_stopped(&loop.watch) or not is_sparse(&loop.inputs, j):
+        return
+    for start from 0 <= start < loop.inputs.length[j] by BLOCK:
+        n = min(<int64_t> BLOCK, loop.inputs.length[j] - start)
+        load_values(
+            loop.inputs.address[j], loop.inputs.stride[j], loop.inputs.kind[j], NULL, start, n,
+            values)
+        if holds_nan(values, n) and loop.position != NULL:
+            load_rows(&loop.inputs, j, start, n, row)
+            for i in range(n):
+                values[i] = 0.0 if loop.position[row[i]] < 0 else values[i]
+        if holds_nan(values, n):
+            found[j] = True
+            break
+
+
+def find_nan(
+    columns, const int64_t[::1] rows, const int32_t[::1] position, int64_t n_rows,
+    int n_threads, uint8_t[:, ::1] found_out,
+) -> None:
+    """Find the columns that have NaN.
+
+    - ``rows``, ``position``: the rows to read, and where each row is among them: those of
+      `find_bounds`.
+    - ``found_out``, (n_threads, n_features): zeros; what each thread has found.
+    """
+    cdef NanLoop loop
+    if found_out.shape[1] == 0:
+        return
+    loop.inputs, loop.n_features = read_columns(columns), found_out.shape[1]
+    loop.rows = NULL if rows is None else &rows[0]
+    loop.position = NULL if position is None else &position[0]
+    loop.found, loop.watch = &found_out[0, 0], start_watch()
+    with nogil:
+        parallel_shares(look_through_rows, &loop, n_rows, BLOCK, n_threads)
+        parallel_for(look_through_stored, &loop, loop.n_features, 1, n_threads)
+    end_watch(&loop.watch)

@@ -52,9 +52,11 @@ cdef struct Trees:
 
 
 cdef void read_values(
-    const Reading* reading, const InputColumns* inputs, Py_ssize_t n, double* out,
+    const Reading* reading, const double* values, Py_ssize_t n, double* out, Py_ssize_t step,
 ) noexcept nogil:
-    """Categories are whole numbers; where missing has no meaning, NaN becomes zero.
+    """Write the values of a column as nodes read them, each ``step`` doubles after the last.
+
+    Categories are whole numbers; where missing has no meaning, NaN becomes zero.
 
     Other missing values become -inf, which goes left at every threshold, or NaN, which goes
     right.
@@ -62,17 +64,18 @@ cdef void read_values(
     cdef int missing = (reading.kind - 1) // 2
     cdef double substitute = NAN if (reading.kind - 1) % 2 else -INFINITY
     cdef Py_ssize_t i
-    load_block(inputs, reading.feature, NULL, 0, n, out)
     if reading.kind == AS_CATEGORIES:
         for i in range(n):
-            out[i] = category_of(out[i])
+            out[i * step] = category_of(values[i])
     elif missing == MISSING_NONE:
         for i in range(n):
-            out[i] = 0.0 if isnan(out[i]) else out[i]
+            out[i * step] = 0.0 if isnan(values[i]) else values[i]
     else:
         for i in range(n):
-            if isnan(out[i]) or (missing == MISSING_ZERO and fabs(out[i]) <= ZERO):
-                out[i] = substitute
+            if isnan(values[i]) or (missing == MISSING_ZERO and fabs(values[i]) <= ZERO):
+                out[i * step] = substitute
+            else:
+                out[i * step] = values[i]
 
 
 cdef inline bint is_member(double category, const Set* one) noexcept nogil:
@@ -213,7 +216,7 @@ cdef class FewRowsPredictor:
     ) except -1:
         """List the readings that nodes need; their numbers are those of the columns of values.
 
-        Column 0 is that of the leaves.
+        Column 0 is that of the leaves. Readings of a feature are neighbors: it is loaded once.
         """
         cdef int64_t n_features = 1
         cdef int32_t* number
@@ -226,11 +229,15 @@ cdef class FewRowsPredictor:
             free(number)
             raise MemoryError
         for i in range(feature.shape[0]):
-            at = N_READINGS * <int64_t> feature[i] + reading_of(decision[i])
-            if number[at] == 0:
-                self.readings[self.n_readings] = Reading(feature[i], reading_of(decision[i]))
+            number[N_READINGS * <int64_t> feature[i] + reading_of(decision[i])] = 1
+        for at in range(N_READINGS * n_features):
+            if number[at]:
+                self.readings[self.n_readings] = Reading(
+                    at // N_READINGS, <int> (at % N_READINGS))
                 self.n_readings += 1
                 number[at] = <int32_t> self.n_readings
+        for i in range(feature.shape[0]):
+            at = N_READINGS * <int64_t> feature[i] + reading_of(decision[i])
             column_out[i] = -number[at] if decision[i] & IS_CATEGORICAL else number[at]
         free(number)
         return 0
@@ -302,15 +309,17 @@ cdef class FewRowsPredictor:
         cdef double* column = <double*> malloc((1 + width) * n * sizeof(double))
         cdef double* rows = column + n
         cdef Py_ssize_t row, j
+        cdef int64_t loaded = -1
         if column == NULL:
             raise MemoryError
         with nogil:
             for row in range(n):
                 rows[row * width] = -INFINITY
             for j in range(self.n_readings):
-                read_values(&self.readings[j], &inputs, n, column)
-                for row in range(n):
-                    rows[row * width + 1 + j] = column[row]
+                if self.readings[j].feature != loaded:
+                    loaded = self.readings[j].feature
+                    load_block(&inputs, loaded, NULL, 0, n, column)
+                read_values(&self.readings[j], column, n, rows + 1 + j, width)
             for row in range(n):
                 send_row(&self.trees, rows + row * width, row, &sink)
         free(column)

@@ -37,10 +37,13 @@ SIMD_KERNEL(rank_values, (const double *restrict threshold, int64_t n,
         rank_out[r] += threshold[rank_out[r]] < value[r];
 }
 
-/* 0xFF for missing values, else 0. Where none is missing, NaN becomes zero. */
+/* 0xFF for missing values, else 0, and 0xFF in *any_out if there are some. Where none is
+ * missing, NaN becomes zero. */
 SIMD_KERNEL(find_missing, (int missing, double zero, double *restrict value,
-             uint8_t *restrict missing_out), (missing, zero, value, missing_out))
+             uint8_t *restrict missing_out, uint8_t *restrict any_out),
+            (missing, zero, value, missing_out, any_out))
 {
+    uint8_t any = 0;
     if (missing == MISSING_NONE)
         for (int r = 0; r < LEAF_TILE; r++) {
             value[r] = value[r] == value[r] ? value[r] : 0.0;
@@ -52,6 +55,9 @@ SIMD_KERNEL(find_missing, (int missing, double zero, double *restrict value,
     else
         for (int r = 0; r < LEAF_TILE; r++)
             missing_out[r] = value[r] == value[r] ? 0 : 0xFF;
+    for (int r = 0; r < LEAF_TILE; r++)
+        any |= missing_out[r];
+    *any_out = any;
 }
 
 /* The ranks among thresholds first, ..., first + 254: 0 below them, 255 above. Missing

@@ -9,7 +9,7 @@ bytes, and `leaves` finds the leaves. `few_rows` gives the same leaves of few ro
 from libc.math cimport INFINITY, NAN, fabs, isnan
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from skgoss._engine.bits cimport lowest_bit
 from skgoss._engine.columns.column_kernels cimport InputColumns, load_block, read_columns
@@ -27,7 +27,8 @@ cdef extern from "predict.h" nogil:
     void rank_values(
         const double* threshold, int64_t n, const double* value, int64_t* rank_out)
     void find_missing(
-        int missing, double zero, double* value_inout, uint8_t* missing_out)
+        int missing, double zero, double* value_inout, uint8_t* missing_out,
+        uint8_t* any_out)
     void bytes_of_ranks(
         const int64_t* rank, int64_t first, const uint8_t* missing, uint8_t filled,
         uint8_t* byte_out)
@@ -125,21 +126,23 @@ cdef void rank_slot(
     """
     cdef int64_t rank[LEAF_TILE]
     cdef uint8_t missing[LEAF_TILE]
+    cdef uint8_t any_missing
+    cdef uint8_t* left = bytes_out + max(slot.left_bytes, 0) * LEAF_TILE
+    cdef uint8_t* right = bytes_out + max(slot.right_bytes, 0) * LEAF_TILE
     cdef int64_t first = 0
-    cdef int64_t column = 0
     load_block(inputs, slot.feature, NULL, start, n, values)
-    find_missing(slot.missing, ZERO, values, missing)
+    find_missing(slot.missing, ZERO, values, missing, &any_missing)
     rank_values(slot.thresholds, slot.n_thresholds, values, rank)
     while first < slot.n_thresholds:
         if slot.left_bytes >= 0:
-            bytes_of_ranks(
-                rank, first, missing, 0, bytes_out + (slot.left_bytes + column) * LEAF_TILE)
-        if slot.right_bytes >= 0:
-            bytes_of_ranks(
-                rank, first, missing, 0xFF,
-                bytes_out + (slot.right_bytes + column) * LEAF_TILE)
+            bytes_of_ranks(rank, first, missing, 0, left)
+        if slot.right_bytes >= 0 and slot.left_bytes >= 0 and not any_missing:
+            memcpy(right, left, LEAF_TILE)
+        elif slot.right_bytes >= 0:
+            bytes_of_ranks(rank, first, missing, 0xFF, right)
         first += RANKS_PER_BYTE
-        column += 1
+        left += LEAF_TILE
+        right += LEAF_TILE
 
 
 cdef void look_up_sets(

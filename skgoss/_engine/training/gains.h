@@ -45,11 +45,15 @@ typedef struct {
     int bounded; /* whether outputs have bounds, by MonotoneBounds */
 } SplitRules;
 
+/* `missing_left` of a split of numbers whose node has no missing values: where they go is
+   decided when the node is divided. */
+#define NONE_MISSING 2
+
 typedef struct {
     double gain; /* above the parent's; 0: no split */
     int32_t feature;
-    int32_t bin; /* bins up to this one go left */
-    int32_t missing_left;
+    int32_t bin;          /* bins up to this one go left */
+    int32_t missing_left; /* 0, 1 or NONE_MISSING */
 } Split;
 
 /* What a feature's search knows of its node. */

@@ -18,6 +18,7 @@ class TreeGrower:
         self_concordance: float | NDArray[np.float64] = ..., partition: object = ...,
         min_shared_hist_bins: int = ..., reweighted: bool | NDArray[np.bool_] = ...,
         raw: object = ..., row_weight: NDArray[np.float64] | None = ...,
+        missing_left_if_none: bool = ...,
     ) -> None: ...
     def grow(
         self, gradient: NDArray[np.float32], hessian: NDArray[np.float32] | None,

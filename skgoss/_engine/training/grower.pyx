@@ -165,6 +165,8 @@ cdef class TreeGrower:
     - ``partition``: the `RowPartition` of the data set; None: it has all rows.
     - ``raw``: the `RawColumns` of the rows, for linear leaves; None: there are none.
     - ``row_weight``, (1 or n_scores, n_rows): the weights of rows, for linear leaves.
+    - ``missing_left_if_none``: whether missing values go left at nodes that have none, as in
+      LightGBM; they go with the larger child otherwise.
     - ``min_shared_hist_bins``: processes share the columns of a tree if its histograms have so
       many bins: each adds up and searches some of them.
     """
@@ -194,7 +196,7 @@ cdef class TreeGrower:
         self, dataset, settings, int n_scores, int n_threads, Forest forest=None,
         constraints=None, copies=None, self_concordance=0.0, partition=None,
         int64_t min_shared_hist_bins=MIN_SHARED_HIST_BINS, reweighted=False, raw=None,
-        row_weight=None,
+        row_weight=None, bint missing_left_if_none=False,
     ):
         cdef int i
         self.dataset = dataset
@@ -214,6 +216,7 @@ cdef class TreeGrower:
             self.n_workspaces = 1
         self._read_copies(copies)
         self._read_settings(settings)
+        self.shared.settings.missing_left_if_none = missing_left_if_none
         if constraints is not None:
             self._read_constraints(constraints)
         self._read_subset_source(settings)

@@ -73,7 +73,7 @@ cdef void decide_bins(
     memset(goes_left_out, 0, data.n_bins[split.feature])
     memset(goes_left_out, 1, min(split.bin + 1, data.n_bins[split.feature]))
     if data.missing_bin[split.feature] >= 0:
-        goes_left_out[data.missing_bin[split.feature]] = split.missing_left
+        goes_left_out[data.missing_bin[split.feature]] = split.missing_left != 0
 
 
 cdef void write_set(const uint8_t* goes_left, int n_bins, uint32_t* words_out) noexcept nogil:

@@ -380,7 +380,7 @@ static SIMD_INLINE int search_feature(const Bins *bins, const Encoding *encoding
         best_out->gain = weighed + rules->min_gain;
         best_out->feature = feature;
         best_out->bin = cut_bin(&cuts, i, left);
-        best_out->missing_left = left;
+        best_out->missing_left = missing.count ? left : NONE_MISSING;
     }
     return gains;
 }
@@ -461,7 +461,7 @@ static SIMD_INLINE void search_singles(const Binned *data, const Encoding *encod
     best_out->gain = top + rules->min_gain;
     best_out->feature = feature + i;
     best_out->bin = 0;
-    best_out->missing_left = 1;
+    best_out->missing_left = NONE_MISSING;
 }
 
 /* How many features, from the i-th on, one call of search_singles may take; 0: none. */

@@ -8,6 +8,8 @@ cdef extern from "gains.h" nogil:
     const int SCRATCH_CUTS
     const int SCRATCH_SHARES
     const int SCRATCH_BOUNDED
+    enum:
+        NONE_MISSING
 
     ctypedef struct SplitRules:
         double gradient_unit

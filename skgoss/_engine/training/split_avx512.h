@@ -366,7 +366,8 @@ SIMD_FOR_AVX512 static int search_avx512(const Bins *bins, const FeatureSet *set
         best = best_cut_avx512(sum, n, extra, left, others, best.gains, cuts);
         if (!best.gains && others > 0) /* it may be passed over if it is nearly none */
             best = best_cut_avx512(sum, n, extra, left, 0, 0, cuts);
-        improve(best.top * gain_factor(set, feature), feature, best.cut, left, rules, best_out);
+        improve(best.top * gain_factor(set, feature), feature, best.cut,
+                has_missing ? left : NONE_MISSING, rules, best_out);
     }
     return best.gains;
 }

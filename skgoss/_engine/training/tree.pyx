@@ -11,7 +11,7 @@ leaves to it.
 """
 
 from libc.stdint cimport uint8_t, uint32_t
-from libc.stdlib cimport realloc
+from libc.stdlib cimport llabs, realloc
 from libc.string cimport memset
 
 from skgoss._engine.atomics cimport spin_lock, spin_unlock
@@ -33,7 +33,7 @@ from skgoss._engine.training.partition cimport (
 from skgoss._engine.training.sampling_kernels cimport sample_features
 from skgoss._engine.training.search cimport (
     MIN_VISITS, choose_summed, list_siblings, search_again, search_together)
-from skgoss._engine.training.split cimport SplitRules, node_stats
+from skgoss._engine.training.split cimport NONE_MISSING, Split, SplitRules, node_stats
 from skgoss._engine.training.tasks cimport (
     MIN_WORK_PER_THREAD, Batch, Division, Task, add_late, add_task, item_at, begin_adding,
     end_adding, let_follow, run_tasks, start_list, task_work)
@@ -90,6 +90,25 @@ cdef void enqueue(Workspace* ws, int index) noexcept nogil:
     """Let a leaf wait to be split if it has a split."""
     if ws.leaves[index].best.gain > 0:
         heap_push(ws, index)
+
+
+cdef bint missing_goes_left(
+    const Shared* shared, const Split* split, Sums left, Sums right,
+) noexcept nogil:
+    """Where missing values go at a node that has none: with the larger child.
+
+    The sums of hessians tell which is larger: they count a weight as copies. Bounds that depend
+    on neighbors know missing values on the left, if the column has any; if not, these go where
+    the middle bin does, so that they have the bounds of numbers.
+    """
+    cdef bint has_missing = shared.data.missing_bin[split.feature] >= 0
+    if shared.settings.missing_left_if_none:
+        return True
+    if shared.constraints.bounding >= INTERMEDIATE:
+        return has_missing or (shared.data.n_bins[split.feature] - 1) // 2 <= split.bin
+    if left.hessian != right.hessian:
+        return left.hessian > right.hessian
+    return llabs(left.gradient) <= llabs(right.gradient)
 
 
 cdef void fill_node(const Leaf* leaf, Node* node) noexcept nogil:
@@ -186,6 +205,9 @@ cdef int describe_children(Shared* shared, Workspace* ws, Division* division) no
     right_sums.gradient = parent.stats.sums.gradient - left_sums.gradient
     right_sums.hessian = parent.stats.sums.hessian - left_sums.hessian
     right_sums.count = parent.stats.sums.count - left_sums.count
+    if parent.best.missing_left == NONE_MISSING:
+        parent.best.missing_left = missing_goes_left(
+            shared, &parent.best, left_sums, right_sums)
     fill_node(parent, &ws.nodes[node])
     if (shared.data.categorical[parent.best.feature]
             and add_set(&shared.data, ws, &ws.nodes[node]) < 0):

@@ -195,6 +195,7 @@ cdef struct Settings:
     uint64_t extra_seed
     int extra_trees
     double learning_rate
+    bint missing_left_if_none  # LightGBM's rule for nodes that have no missing values
 
 cdef struct ForcedSplit:
     int32_t feature

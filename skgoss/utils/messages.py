@@ -14,9 +14,9 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 # Frames of these packages are skipped: a warning points at a line of the user.
-_NOT_THE_USER = frozenset(
-    {"skgoss", "sklearn", "joblib", "concurrent", "multiprocessing", "threading"}
-)
+_NOT_THE_USER = frozenset({"skgoss", "sklearn", "joblib"})
+# Packages whose loops call joblib in its threads and processes.
+_WORKERS = frozenset({"concurrent", "multiprocessing", "threading"})
 # Warnings that were given: their texts and categories.
 Said = set[tuple[str, type[Warning]]]
 # What the call of the user has warned of that a thread works for. None: the frames of
@@ -141,11 +141,17 @@ def said_in_call() -> Said:
 
 
 def _call_of_user() -> tuple[FrameType, int]:
-    """The first frame of packages, and how far from the caller the user's frame is."""
+    """The first frame of the user's call, and how far from here the line above it is.
+
+    Jobs of joblib are parts of a call: that of their thread or process.
+    """
     frame = called = sys._getframe(2)
     level = 2
     while frame.f_back is not None and _package(frame.f_globals) in _NOT_THE_USER:
         frame, called, level = frame.f_back, frame, level + 1
+    is_job = _package(called.f_globals) == "joblib"
+    if is_job and _package(frame.f_globals) in _WORKERS:
+        called = frame
     return called, level
 
 

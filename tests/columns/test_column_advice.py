@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import re
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
@@ -441,18 +442,29 @@ SEARCHED = pd.DataFrame(
 )
 GRID = {"num_leaves": [3, 7]}
 SEARCHES = {
-    "cross_val_score": lambda model: cross_val_score(model, SEARCHED, Y, cv=4),
-    "scikit-learn": lambda model: GridSearchCV(model, GRID, cv=4).fit(SEARCHED, Y),
+    "cross_val_score": lambda model: cross_val_score(model, SEARCHED, Y, cv=3),
+    "scikit-learn": lambda model: GridSearchCV(model, GRID, cv=3).fit(SEARCHED, Y),
     **{
         f"{strategy}, {n_jobs} threads": lambda model, s=strategy, n=n_jobs: (
             skgoss.model_selection.GridSearchCV(
-                model, GRID, cv=4, strategy=s, n_jobs=n
+                model, GRID, cv=3, strategy=s, n_jobs=n
             ).fit(SEARCHED, Y)
         )
         for strategy in ("all", "race")
         for n_jobs in (1, 2)
     },
 }
+
+
+def test_each_fit_in_a_thread_warns():
+    """A pool of the user's is no search, although its threads go on."""
+    with ThreadPoolExecutor(1) as pool:
+        for _ in range(2):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                model = LGBMRegressor(n_estimators=1, n_jobs=1)
+                pool.submit(model.fit, SEARCHED, Y).result()
+            assert sum("Dates" in str(warning.message) for warning in caught) == 1
 
 
 @pytest.mark.parametrize("action", ["default", "always"])

@@ -24,8 +24,11 @@ from skgoss.utils.correct_rounding import log, log1p
 
 Floats = NDArray[np.float64]
 
-# Logarithms of parameters are no farther from 0, as in the kernels.
+# Logarithms of parameters are no farther from 0, as in the kernels: those of scales and
+# means, of shapes, and of the dispersion of counts.
 LOG_LIMIT = 300.0
+SHAPE_LIMIT = 25.0
+COUNT_LIMIT = 16.0
 
 # Of counts that spread no more than those of a Poisson distribution.
 _LEAST_DISPERSION = 1e-3
@@ -50,12 +53,17 @@ class Distribution:
     # About the scores of the distribution of targets with this mean and variance.
     start: Callable[[float, float], tuple[float, ...]]
     self_concordance: tuple[float, ...]  # limits the steps of each score
-    # Whether hessians of the first score are weights of least squares: see `Objective`.
+    # Whether even tiny hessians of the first score are enough for a leaf: they are
+    # weights, which other scores decide.
     reweighted: bool = False
+    # What the scores after the first one are limited to, as logarithms of parameters.
+    limits: tuple[float, ...] = (LOG_LIMIT,)
     # What is added to each score if errors are larger by a factor, by its logarithm.
     by_errors: tuple[float, ...] = (0.0, -1.0)
     # The logarithm of the factor of the scale from which the first score learns.
     widening: float = 0.0
+    # Whether it learns from the spread of the learned rows, not that of new ones.
+    learns_closely: bool = False
     # Slopes of the scale that are less than the first number are those of far errors,
     # which all have the second one. So an outlier widens the scale of others no more
     # than one of the distribution itself.
@@ -188,6 +196,7 @@ DISTRIBUTIONS: dict[str, Distribution] = {
         lambda mean, variance: (mean, _half_log(0.8 * variance), log(10.0)),
         self_concordance=(0.0, 2.0, 1.0),
         reweighted=True,
+        limits=(LOG_LIMIT, SHAPE_LIMIT),
         by_errors=(0.0, -1.0, 0.0),
         # Far errors of early rounds are not those of outliers.
         widening=log(3.0),
@@ -198,6 +207,7 @@ DISTRIBUTIONS: dict[str, Distribution] = {
         lambda mean, shape: {"a": shape, "scale": mean / shape},
         lambda mean, variance: (log(mean), log(mean * mean / variance)),
         self_concordance=(1.0, 1.0),
+        limits=(SHAPE_LIMIT,),
         by_errors=(0.0, 2.0),
     ),
     "negative_binomial": Distribution(
@@ -212,6 +222,9 @@ DISTRIBUTIONS: dict[str, Distribution] = {
             log(max((variance - mean) / (mean * mean), _LEAST_DISPERSION)),
         ),
         self_concordance=(1.0, 1.0),
+        # Rows of a large dispersion have little weight beside others.
+        reweighted=True,
+        limits=(COUNT_LIMIT,),
         by_errors=(1.0, -1.0),
     ),
     "beta": Distribution(
@@ -223,7 +236,10 @@ DISTRIBUTIONS: dict[str, Distribution] = {
             log(max(mean * (1.0 - mean) / variance - 1.0, 1e-3)),
         ),
         self_concordance=(1.0, 1.0),
+        limits=(SHAPE_LIMIT,),
         by_errors=(0.0, 2.0),
+        # The likeliest mean of a small precision is close to 0.5, not to the target.
+        learns_closely=True,
     ),
     "aft_normal": replace(
         _failure_time("lognorm", _of_logarithm), far=_FAR_FROM_NORMAL
@@ -247,14 +263,20 @@ def derivatives(
     return out
 
 
-def widened(name: str, scores: Floats) -> Floats:
-    """The scores from which the first one learns."""
-    widening = DISTRIBUTIONS[name].widening
-    if widening == 0.0:
+def of_learning(name: str, scores: Floats, optimism: float) -> Floats:
+    """The scores from which the first one learns.
+
+    ``optimism`` is the logarithm by which errors of new rows are larger.
+    """
+    distribution = DISTRIBUTIONS[name]
+    added = distribution.widening
+    if distribution.learns_closely:
+        added += optimism * distribution.by_errors[1]
+    if added == 0.0:
         return scores
-    wide = scores.copy()
-    wide[1] += widening
-    return wide
+    moved = scores.copy()
+    moved[1] += added
+    return moved
 
 
 def with_errors(
@@ -264,8 +286,8 @@ def with_errors(
 
     ``by_errors`` has what is added to each score for a logarithm of 1: errors are
     larger on a smaller scale. For counts, a part of the spread belongs to the mean. So
-    the mean moves away from the target, too, by a multiple of a Newton step, which is
-    limited.
+    the mean moves away from the target, too, by the logarithm of a multiple of a Newton
+    step, which is limited.
     """
     by_errors = np.array(DISTRIBUTIONS[name].by_errors)
     moved = scores + log_ratio * np.append(0.0, by_errors[1:])[:, None]
@@ -274,5 +296,7 @@ def with_errors(
         slope, known = slopes[0].astype(np.float64), information[0].astype(np.float64)
         step = np.divide(slope, known, out=np.zeros(len(slope)), where=known > 0)
         ratio = _linked("exp", np.array([by_errors[0] * log_ratio]))[0]
-        moved[0] += (ratio - 1.0) * step / (1.0 + 0.5 * np.abs(step))
+        size = np.abs(step)
+        away = function_kernels.log1p((ratio - 1.0) * size / (1.0 + 0.5 * size))
+        moved[0] += np.copysign(away, step)
     return moved

@@ -46,8 +46,8 @@ class Likelihood:
     ) -> None:
         assert hessian_out is not None
         out = gradient_out, hessian_out
-        wide = distributions.widened(self.name, scores)
-        distributions.derivatives(self.name, self.y, wide, n_threads, out)
+        learned = distributions.of_learning(self.name, scores, self.optimism)
+        distributions.derivatives(self.name, self.y, learned, n_threads, out)
         gradient_out[1:], hessian_out[1:] = self.of_spread(scores, n_threads)
         gradient_out[1:] *= np.float32(0.5)
         gradient_out *= 1.0 - self.shrinkage[:, None]
@@ -58,15 +58,21 @@ class Likelihood:
         All far errors count as they do on average: `Distribution.far`. This is the
         likelihood of targets that are censored there: C. Diks, V. Panchenko and D. van
         Dijk, "Likelihood-Based Scoring Rules for Comparing Density Forecasts in
-        Tails", Journal of Econometrics 163, 2011.
+        Tails", Journal of Econometrics 163, 2011. Scores beyond their limits have no
+        effect, so nothing moves them farther.
         """
         honest = distributions.with_errors(
             self.name, self.y, scores, self.optimism, n_threads
         )
         of_all = distributions.derivatives(self.name, self.y, honest, n_threads)
-        begin, mean = distributions.DISTRIBUTIONS[self.name].far
+        distribution = distributions.DISTRIBUTIONS[self.name]
+        begin, mean = distribution.far
         scale = of_all[0, 1]
         scale[scale < begin] = mean
+        for k, limit in enumerate(distribution.limits, 1):
+            beyond = np.abs(honest[k]) > limit
+            if beyond.any():
+                of_all[0, k, beyond & (of_all[0, k] * honest[k] < 0)] = 0.0
         return of_all[:, 1:]
 
 

@@ -22,7 +22,7 @@ from skgoss.objectives.distributions import (
     DISTRIBUTIONS,
     derivatives,
     kernel_target,
-    widened,
+    of_learning,
     with_errors,
 )
 from skgoss.objectives.gradients import Likelihood
@@ -130,7 +130,7 @@ def test_the_spread_learns_in_half_steps(name, optimism):
     likelihood.optimism = optimism
     gradient, hessian = np.full((2, *scores.shape), np.nan, dtype=np.float32)
     likelihood(scores, gradient, hessian, 1)
-    first = slopes(name, widened(name, scores), y)
+    first = slopes(name, of_learning(name, scores, optimism), y)
     spread = slopes(name, with_errors(name, y, scores, optimism, 1), y)
     begin, mean = DISTRIBUTIONS[name].far
     spread[0][1][spread[0][1] < begin] = mean
@@ -138,6 +138,40 @@ def test_the_spread_learns_in_half_steps(name, optimism):
     np.testing.assert_array_equal(gradient[1:], 0.5 * spread[0][1:])
     np.testing.assert_array_equal(hessian[0], first[1][0])
     np.testing.assert_array_equal(hessian[1:], spread[1][1:])
+
+
+@names
+def test_nothing_moves_scores_beyond_their_limits(name):
+    y = TARGETS[name]
+    limits = np.array(DISTRIBUTIONS[name].limits)
+    for side in (-1.0, 1.0):
+        scores = SCORES[name].copy()
+        scores[1:] = side * (limits[:, None] + 1.0)
+        slope = Likelihood(name, y, len(scores)).of_spread(scores, 1)[0]
+        assert (slope * side >= 0).all()
+        # They come back.
+        free = slopes(name, scores, y)[0][1:]
+        if name not in ("normal", "lognormal", "student"):
+            returns = free * side > 0
+            np.testing.assert_array_equal(slope[returns], free[returns])
+
+
+def test_the_errors_of_counts_grow_as_the_ratio_says():
+    """As a count of 0 has the mean as its error, the mean grows as errors do."""
+    scores = np.array([[-3.0], [-1.0]])
+    y = np.zeros(1)
+    small = [with_errors("negative_binomial", y, scores, r, 1)[0, 0] for r in (0, 1e-6)]
+    assert (small[1] - small[0]) / 1e-6 == pytest.approx(1 / 1.5, rel=0.05)
+    for ratio in (2.0, 5.0, 20.0):
+        moved = with_errors("negative_binomial", y, scores, ratio, 1)[0, 0]
+        assert scores[0, 0] + ratio - 1.0 < moved < scores[0, 0] + ratio
+
+
+def test_beta_learns_its_mean_from_the_spread_of_learned_rows():
+    scores = np.array([[0.3], [4.0]])
+    moved = of_learning("beta", scores, 1.5)
+    np.testing.assert_array_equal(moved, [[0.3], [7.0]])
+    np.testing.assert_array_equal(of_learning("normal", scores, 1.5), scores)
 
 
 @pytest.mark.parametrize("name", ["normal", "lognormal", "aft_normal"])

@@ -127,8 +127,9 @@ static SIMD_INLINE likelihood negative_binomial(const double *f, double y)
 /* ------------------------------------------------------------------------------ beta */
 
 /* Scores: the log-odds of the mean, and the logarithm of the precision, which is the sum of both
- * shapes a and b. S. Ferrari and F. Cribari-Neto, "Beta Regression for Modeling Rates and
- * Proportions", Journal of Applied Statistics 31, 2004. */
+ * shapes a and b. Derivatives by the first one are divided by the precision. S. Ferrari and F.
+ * Cribari-Neto, "Beta Regression for Modeling Rates and Proportions", Journal of Applied Statistics
+ * 31, 2004. */
 static SIMD_INLINE likelihood beta(const double *f, double y)
 {
     odds p = logistic(f[0]);
@@ -140,10 +141,10 @@ static SIMD_INLINE likelihood beta(const double *f, double y)
     double nll = log_gamma(a) + log_gamma(b) - log_gamma(precision) - (a - 1.0) * log_y
                  - (b - 1.0) * log_rest;
     double low = digamma(a) - log_y, high = digamma(b) - log_rest;
-    double of_a = trigamma(a), of_b = trigamma(b), unit = precision * mean * rest;
+    double of_a = trigamma(a), of_b = trigamma(b), variance = mean * rest;
     double spread = a * a * of_a + b * b * of_b - precision * precision * trigamma(precision);
     likelihood of = {nll,
-                     {{unit * (low - high), unit * unit * (of_a + of_b)},
+                     {{variance * (low - high), precision * variance * variance * (of_a + of_b)},
                       {a * low + b * high - precision * digamma(precision),
                        at_least(spread, LEAST_INFORMATION)}}};
     return of;

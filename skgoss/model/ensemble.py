@@ -93,6 +93,9 @@ class Ensemble:
     average: bool = False
     # The linear models of all leaves; None: leaves are constant.
     linear: LinearLeaves | None = None
+    # (n_rounds, 2 + 2 K): what the spread of a distribution needs to go on after each
+    # round; NaN where it is not known. None: nothing is known.
+    spread: Floats | None = None
 
     def checked(self) -> Self:
         """The ensemble itself, if its arrays describe trees.
@@ -108,6 +111,19 @@ class Ensemble:
             self.linear,
         )
         return self
+
+    def with_spread(self, values: Any) -> Ensemble:
+        """The same trees with another ``spread``; ValueError if it is none."""
+        shape = self.n_rounds, 2 + 2 * self.n_scores
+        if not isinstance(values, np.ndarray) or values.dtype != np.float64:
+            raise ValueError("the spread of the trees must be an array of float64")
+        known = values[~np.isnan(values)]
+        shares = values[:, 1 : 2 + self.n_scores] if values.shape == shape else known
+        if values.shape != shape or (known < 0).any() or np.isinf(known).any():
+            raise ValueError(f"the spread of the trees must be {shape} numbers >= 0")
+        if (shares > 1).any():
+            raise ValueError("the spread of the trees must have shares of at most 1")
+        return replace(self, spread=values)
 
     @classmethod
     def from_trees(
@@ -132,6 +148,8 @@ class Ensemble:
             "arrays": dict(self.arrays),
             "sets": self.sets._asdict(),
             "linear": self.linear and self.linear._asdict(),
+            # Files of earlier versions do not have it.
+            **({} if self.spread is None else {"spread": self.spread}),
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -148,8 +166,11 @@ class Ensemble:
             sets=CategorySets(**vectors(sets, SET_TYPES, "the sets")),
             average=average,
             linear=linear,
+            spread=None,
         )
         self.checked()
+        if state.get("spread") is not None:
+            vars(self).update(spread=self.with_spread(state["spread"]).spread)
 
     @property
     def n_trees(self) -> int:
@@ -206,6 +227,7 @@ class Ensemble:
             arrays={name: self.arrays[name][:n] for name, n in stop.items()},
             leaf_start=self.leaf_start[: n_trees + 1],
             linear=self.linear and self.linear.leaves(0, n_leaves),
+            spread=None if self.spread is None else self.spread[:n_rounds],
         )
 
     def joined(self, *later: Ensemble) -> Ensemble:
@@ -228,6 +250,7 @@ class Ensemble:
                 np.concatenate([one.sets.words for one in ensembles]),
             ),
             linear=_join_linear(ensembles),
+            spread=_join_spread(ensembles),
         )
 
     def _thresholds_after(self, n_sets: int) -> Floats:
@@ -260,6 +283,7 @@ class Ensemble:
             arrays={name: values[at[name]] for name, values in self.arrays.items()},
             leaf_start=np.concatenate([[0], np.cumsum(n_leaves)]),
             linear=self.linear and self.linear.chosen(leaves),
+            spread=None,
         )
 
     def scaled(self, factor: float, added: float = 0.0) -> Ensemble:
@@ -278,6 +302,7 @@ class Ensemble:
             self,
             arrays=self.arrays | arrays,
             linear=self.linear and self.linear.scaled(factor, to_leaves),
+            spread=None,
         )
 
     def mapped(self, factors: Floats, added: Floats) -> Ensemble:
@@ -290,7 +315,8 @@ class Ensemble:
     ) -> Ensemble:
         """The same trees with other values, and linear models, of their leaves."""
         arrays = self.arrays | {"leaf_value": values}
-        return replace(self, arrays=arrays, linear=linear or self.linear)
+        linear = linear or self.linear
+        return replace(self, arrays=arrays, linear=linear, spread=None)
 
     def importances(self, kind: str = "split") -> NDArray[Any]:
         """The importance of each column, (n_features,) int64 or float64.
@@ -535,6 +561,20 @@ def _join_linear(ensembles: Sequence[Ensemble]) -> LinearLeaves | None:
     return LinearLeaves.joined(
         [
             one.linear or LinearLeaves.constants(one.arrays["leaf_value"])
+            for one in ensembles
+        ]
+    )
+
+
+def _join_spread(ensembles: Sequence[Ensemble]) -> Floats | None:
+    """The spreads of several ensembles; NaN for those that have none."""
+    if all(one.spread is None for one in ensembles):
+        return None
+    return np.concatenate(
+        [
+            np.full((one.n_rounds, 2 + 2 * one.n_scores), np.nan)
+            if one.spread is None
+            else one.spread
             for one in ensembles
         ]
     )

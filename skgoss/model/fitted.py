@@ -481,6 +481,7 @@ class FittedModel:
             # so they do not have times.
             **({"search": self._search_without_times()} if self.search else {}),
             **({} if self.baseline is None else {"baseline": self.baseline.state()}),
+            **({} if self.trees.spread is None else {"spread": self.trees.spread}),
         }
 
     def _search_without_times(self) -> dict[str, Any]:
@@ -520,6 +521,8 @@ class FittedModel:
         origin = fields["origin"]
         origin = {"is_foreign": True} if origin is None else _restored_origin(origin)
         names = origin.pop("feature_names", None)
+        if state.get("spread") is not None:
+            trees = trees.with_spread(state["spread"])
         return cls(
             trees,
             ColumnSchema(trees.n_features, names, categories),

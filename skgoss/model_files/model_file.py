@@ -29,6 +29,8 @@ def render(model: FittedModel, start: int, stop: int, importance: str) -> str:
         model = replace(model, best_iteration=0, best_score={}, history={})
     if start > 0 or stop < model.trees.n_rounds:
         model = replace(model, baseline=None, out_of_fold=None)
+        spread = None if start > 0 else model.trees.truncated(stop).spread
+        model = replace(model, trees=replace(model.trees, spread=spread))
     # Other readers find foreign lists of categories where they were.
     is_foreign = model.categories.unplaced is not None
     return text_writer.write(

@@ -29,8 +29,9 @@ from skgoss.parameters.settings import Settings
 from skgoss.training import constraints, ensemble_builder, sampling
 from skgoss.training.binned import BinnedRows, BinnedTrees
 from skgoss.training.evaluation import EvalResult, EvaluationSet
+from skgoss.training.noise import row_keys
 from skgoss.training.rounds import AHEAD, FAR_AHEAD, Change, Rounds
-from skgoss.training.spread import RoundOfSpread, Spread, row_hashes
+from skgoss.training.spread import RoundOfSpread, Spread
 from skgoss.utils.cancellation import CURRENT_SCOPE
 from skgoss.utils.messages import STANDS_FOR_LIGHTGBM
 
@@ -155,11 +156,6 @@ class GrownRounds:
     following: GrownRounds | None = None
     ensemble: Ensemble | None = None
 
-    @property
-    def levels(self) -> list[Floats]:
-        """What each round of a distribution adds to all scores, (n_scores,)."""
-        return [of_round.level for of_round in self.spread[: self.n]]
-
     def first(self, n: int) -> GrownRounds:
         """A copy of the first rounds."""
         n = min(n, self.n)
@@ -251,7 +247,9 @@ class Boosting(LockedRounds):
         )
         self._reset_scores()
         if self.spread is not None and init_ensemble is not None:
-            self.spread.trust(self.scores, n_threads)
+            of_rounds = init_ensemble.spread
+            kept = None if of_rounds is None else of_rounds[-1]
+            self.spread.go_on(self.scores, kept, n_threads)
         self.gradient = np.empty(shape, dtype=np.float32)
         self.hessian = (
             None if objective.constant_hessian else np.empty(shape, dtype=np.float32)
@@ -345,6 +343,9 @@ class Boosting(LockedRounds):
                 average=self.average_output,
                 n_threads=self.n_threads,
             )
+            if spread := finished.spread[: finished.n]:
+                kept = np.array([of_round.kept for of_round in spread])
+                grown = replace(grown, spread=kept)
         else:
             start = self.objective.average if self.has_default_start else finished.start
             tree = ensemble_builder.constant(
@@ -358,8 +359,8 @@ class Boosting(LockedRounds):
     def _start_by_round(self, finished: GrownRounds) -> Floats:
         """The constants added to the leaves of each round, (n_rounds, n_scores)."""
         starts = np.zeros((finished.n, self.n_scores))
-        if levels := finished.levels:
-            starts += levels
+        if spread := finished.spread[: finished.n]:
+            starts += [of_round.level for of_round in spread]
         starts[:1] += finished.start
         return starts
 
@@ -585,7 +586,7 @@ class Boosting(LockedRounds):
             self.scores, self.gradient, self.hessian, self.n_threads, before
         )
         if self.spread is not None:
-            self._begin_spread(self.spread, round_index)
+            self._begin_spread(self.spread)
         sample = self._drawn(round_index, self.gradient, self.hessian)
         # The first trees have constant leaves.
         is_first = before == 0 and self.init_ensemble is None
@@ -621,27 +622,39 @@ class Boosting(LockedRounds):
             return sampling.Sample(None, hessian)
         return self.sampler.draw(round_index, gradient, hessian, self.n_threads)
 
-    def _begin_spread(self, spread: Spread, round_index: int) -> None:
+    def _begin_spread(self, spread: Spread) -> None:
         assert self.hessian is not None
-        spread.begin(self.gradient, self.hessian)
         if spread.noise is None:
-            # Of failure times, the lower bounds: they are the targets if all are seen.
-            y = self.objective.y
-            hashes = row_hashes(self.dataset, y if y.ndim == 1 else y[:, 0])
-            rate = self.settings.learning_rate
-            changes_by = partial(self._changes_by, round_index)
-            spread.measure_noise(changes_by, hashes, rate)
+            self._measure_noise(spread)
+        spread.begin(self.gradient, self.hessian)
 
-    def _changes_by(
-        self, round_index: int, k: int, gradients: NDArray[np.float32]
-    ) -> Floats:
-        """The values for all rows of a tree of score ``k`` for each gradient."""
-        assert self.hessian is not None
-        grower, hessian_of = self._grower(n_scores=1), self.hessian[k : k + 1]
+    def _measure_noise(self, spread: Spread) -> None:
+        """Measure what the trees of a first round explain of noise.
+
+        That of an earlier model, if there is one, which began from the same scores.
+        """
+        gradient, hessian = np.empty((2, *self.scores.shape), dtype=np.float32)
+        objective, init_score = self.objective, self.init_score
+        start = self.initial_start
+        if self.init_ensemble is not None:
+            start, init_score = objective.start, None
+        scores = _initial_scores(start, init_score, self.dataset.n_rows)
+        spread.fresh_gradients(scores, gradient, hessian, self.n_threads)
+        grown, rate = partial(self._grown_on, hessian), self.settings.learning_rate
+        spread.measure_noise(gradient, hessian, grown, row_keys(self.dataset), rate)
+
+    def _grown_on(
+        self, hessian: NDArray[np.float32], k: int, gradients: NDArray[np.float32]
+    ) -> tuple[Floats, float]:
+        """The values for all rows of a tree of score ``k`` for each gradient.
+
+        And the mean number of leaves of the trees.
+        """
+        grower, n_leaves = self._grower(n_scores=1), 0
         changes = np.zeros((len(gradients), self.dataset.n_rows))
         for index in range(len(gradients)):
-            gradient, hessian = gradients[index : index + 1], hessian_of.copy()
-            sample = self._drawn(round_index, gradient, hessian)
+            gradient, of_rows = gradients[index : index + 1], hessian[k : k + 1].copy()
+            sample = self._drawn(0, gradient, of_rows)
             grower.forest.drop(0)
             grower.grow(
                 gradient,
@@ -649,11 +662,12 @@ class Boosting(LockedRounds):
                 self.copy_weight if self.copy_weight is None else self.copy_weight[:1],
                 sample.rows,
                 None,
-                round_index + ((_DRAWS + index) << 32),
+                (_DRAWS + index) << 32,
             )
             trees = BinnedTrees(*grower.forest.arrays())
             trees.add(self.rows, 1.0, self.n_threads, changes[index : index + 1])
-        return changes
+            n_leaves += len(trees.leaves)
+        return changes, n_leaves / len(gradients)
 
     def _end_spread(self, spread: Spread) -> None:
         """Move all scores to the level of the round whose trees have been added."""
@@ -817,14 +831,14 @@ class Boosting(LockedRounds):
 
     def _add_all_trees(self, scored_rows: Sequence[Scored]) -> None:
         """Add the trees of all rounds to scores, in the order of the rounds."""
-        levels = self.grown.levels
-        if self.can_split and not (levels or self.grown.linear):
+        spread = self.grown.spread
+        if self.can_split and not (spread or self.grown.linear):
             self._add_rounds(scored_rows, 0)
             return
         for index, trees in enumerate(self._trees_by_round() if scored_rows else ()):
             self._add_trees(scored_rows, trees)
-            if levels:
-                self._add_level(scored_rows, levels[index])
+            if spread:
+                self._add_level(scored_rows, spread[index].level)
 
     def _add_rounds(self, scored_rows: Sequence[Scored], first: int) -> None:
         """Add the trees of all rounds from one on; of the last one, with its lines."""

@@ -97,12 +97,12 @@ class Dart(Boosting):
         )
 
     def _add_all_trees(self, scored_rows: Sequence[Scored]) -> None:
-        factor, levels = self._no_factors, self.grown.levels
+        factor, spread = self._no_factors, self.grown.spread
         for index, dropout in enumerate(self.grown.dropouts):
             self._subtract(scored_rows, dropout, factor)
             factor = self._add_normalized(scored_rows, index, factor)
-            if levels:
-                self._add_level(scored_rows, levels[index])
+            if spread:
+                self._add_level(scored_rows, spread[index].level)
 
     def _subtract(
         self, scored_rows: Sequence[Scored], dropout: Dropout, factor: Floats

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.objectives.gradients import Likelihood
 from skgoss.objectives.objectives import TrainingRows
 from skgoss.objectives.training_objective import Objective
+from skgoss.training.noise import NOISE_TREES, EqualRows, Errors, Keys, Noise
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
-
-# So many trees measure the noise.
-NOISE_TREES = 4
-# Rows are distinguished by their targets and so many columns at most.
-_MOST_COLUMNS = 16
 
 # How much more of what a tree of the first score explains may be more than noise than
 # its share says, where nothing has been learned yet; and the most of a tree that counts
@@ -42,12 +37,16 @@ class RoundOfSpread(NamedTuple):
     shrinkage: Floats  # (n_scores,): of average leaves of the next trees
     l2: Floats  # (n_scores,): what shrinks them
 
+    @property
+    def kept(self) -> Floats:
+        """What a model keeps, so that another fit goes on: see `Ensemble.spread`."""
+        return np.array([self.optimism, self.unexplained, *self.shrinkage, *self.l2])
 
-class Noise(NamedTuple):
-    """What trees explain of noise, as `Errors` tell."""
-
-    explained: float  # by trees of the first score
-    shares: Sequence[float]  # by trees of each score
+    @classmethod
+    def from_kept(cls, kept: Floats) -> Self:
+        """The round whose ``kept`` values a model has; its level is in its leaves."""
+        shrinkage, l2 = kept[2:].reshape(2, -1)
+        return cls(np.zeros(len(l2)), float(kept[0]), float(kept[1]), shrinkage, l2)
 
 
 class Spread:
@@ -61,8 +60,12 @@ class Spread:
     explains is measured once, by trees that are grown on errors with random signs, of
     which there is nothing to learn (Rademacher complexity: V. Koltchinskii, "Rademacher
     Penalties and Structural Risk Minimization", IEEE Transactions on Information Theory
-    47, 2001). A tree of the mean that explains no more has learned noise alone. The
-    more another one explains, the less its splits depend on noise, but its leaves do.
+    47, 2001). Signs are hashes of the bins of a row. Rows with the same bins are in the
+    same leaf of every tree, which sees only the sum of their errors: see
+    `Errors.as_noise`. So the signs depend neither on the unit, the sign or the level of
+    the target nor on the order of the rows, and many equal rows have little noise. A
+    tree of the mean that explains no more has learned noise alone. The more another one
+    explains, the less its splits depend on noise, but its leaves do.
 
     **Shrinkage**: leaves of the next trees are shrunken by the share of what the last
     ones have explained that is noise, as W. James and C. Stein do ("Estimation with
@@ -78,10 +81,9 @@ class Spread:
         self.likelihood = objective.derivatives
         rows = objective.y, objective.weight, objective.partition
         self.rows = TrainingRows(*rows)
-        is_whole = objective.copies is not None
+        self.copies, n_rows = objective.copies, objective.partition.n_rows
         ones = np.ones(len(objective.y))
-        n_rows = objective.partition.n_rows
-        self.n_rows = self.rows.sum_of(ones) if is_whole else float(n_rows)
+        self.n_rows = float(n_rows) if self.copies is None else self.rows.sum_of(ones)
         n_scores = objective.n_scores
         self.bound = np.broadcast_to(objective.self_concordance, n_scores)
         self.shrinks_leaves = shrinks_leaves
@@ -113,50 +115,82 @@ class Spread:
             self.noise = None
         self._tell()
 
-    def trust(self, scores: Floats, n_threads: int) -> None:
-        """Begin with the optimism that makes the spread of these scores most likely.
+    def go_on(self, scores: Floats, kept: Floats | None, n_threads: int) -> None:
+        """Go on from the scores of an earlier model and what it has kept.
 
-        They are those of an earlier model, whose spread is taken for that of new rows.
+        If these scores have their most likely spread on these rows, the model has
+        learned from them, and this is another round of its fit. Else its spread is
+        taken for that of new rows: the fit begins with the optimism that makes it most
+        likely.
         """
         by_errors = np.array(self.likelihood.by_errors)
         k = int(np.argmax(np.abs(by_errors[1:]))) + 1
+
+        def step() -> float:
+            self._tell()
+            return float(self._level_step(scores, n_threads)[k] / by_errors[k])
+
+        fresh = self.start
+        if kept is not None and not np.isnan(kept).any():
+            self.start = RoundOfSpread.from_kept(kept)
+            if abs(step()) < _SHORT_STEP:
+                return
+        self.start = fresh
         for _ in range(_TRUST_STEPS):
             before = self.start.optimism
-            step = self._level_step(scores, n_threads)[k] / by_errors[k]
-            self.start = self.start._replace(optimism=max(0.0, before + step))
-            self._tell()
+            self.start = fresh._replace(optimism=max(0.0, before + step()))
             if abs(self.start.optimism - before) < 0.1 * _SHORT_STEP:
                 break
+        self._tell()
 
     def begin(self, gradient: Singles, hessian: Singles) -> None:
         """Keep the derivatives of a round, which samples of rows change in place."""
         slopes, curves = gradient.astype(np.float64), hessian.astype(np.float64)
         slopes /= 1.0 - self.likelihood.shrinkage[:, None]
-        self.errors = [
-            Errors(self.rows, slope, curve)
-            for slope, curve in zip(slopes, curves, strict=True)
-        ]
+        self.errors = self.errors_of(slopes, curves)
+
+    def errors_of(self, slopes: Floats, curves: Floats) -> list[Errors]:
+        """The errors with these derivatives by each score."""
+        both = zip(slopes, curves, strict=True)
+        return [Errors.of(self.rows, slope, curve) for slope, curve in both]
+
+    def fresh_gradients(
+        self, scores: Floats, gradient: Singles, hessian: Singles, n_threads: int
+    ) -> None:
+        """Write the derivatives of a first round."""
+        likelihood = self.likelihood
+        fresh = Likelihood(likelihood.name, likelihood.y, len(scores))
+        fresh(scores, gradient, hessian, n_threads)
 
     def measure_noise(
         self,
-        changes_by: Callable[[int, Singles], Floats],
-        hashes: NDArray[np.uint64],
+        gradient: Singles,
+        hessian: Singles,
+        grown: Callable[[int, Singles], tuple[Floats, float]],
+        keys: Keys,
         learning_rate: float,
     ) -> None:
         """Measure what trees explain of noise.
 
-        ``changes_by(k, gradients)`` returns the values for all rows of a tree of score
-        k for each of the gradients, which are those of this score with other signs.
+        ``grown(k, gradients)`` returns the values for all rows of a tree of score k for
+        each of the gradients, and the mean number of leaves. Rows of equal ``keys`` are
+        in the same leaf of every tree.
         """
+        equal = EqualRows(keys, self.rows, self.copies)
         bits = np.arange(20, 20 + NOISE_TREES, dtype=np.uint64)[:, None]
-        signs = 1.0 - 2.0 * (hashes >> bits & np.uint64(1)).astype(np.float64)
+        signs = 1.0 - 2.0 * (keys >> bits & np.uint64(1)).astype(np.float64)
         explained, shares = 0.0, []
-        for k, errors in enumerate(self.errors):
-            changes = changes_by(k, (signs * errors.slope).astype(np.float32)) * signs
-            shares.append(sum(map(errors.share, changes)) / NOISE_TREES)
+        derivatives = gradient.astype(np.float64), hessian.astype(np.float64)
+        for k, errors in enumerate(self.errors_of(*derivatives)):
+            noises = errors.as_noise(signs, equal)
+            slopes = np.array([noise.seen for noise in noises], dtype=np.float32)
+            changes, n_leaves = grown(k, slopes)
+            shares.append(sum(map(Errors.share, noises, changes)) / NOISE_TREES)
             if k == 0:
-                explained = sum(map(errors.explained, changes)) / NOISE_TREES
-        self.noise = Noise(explained / learning_rate, shares)
+                # Leaves learn no less, even if rows outside a sample seem to say so.
+                explained = sum(map(Errors.explained, noises, changes)) / NOISE_TREES
+                explained = max(explained / learning_rate, n_leaves / self.n_rows)
+        self.noise = Noise(explained, shares)
 
     def end(
         self,
@@ -231,51 +265,3 @@ class Spread:
         )
         step = np.append(0.0, -slopes / information)
         return step / (1.0 + 0.5 * self.bound * np.abs(step))
-
-
-class Errors(NamedTuple):
-    """Derivatives of a loss by one score, as errors: Newton's steps to the targets."""
-
-    rows: TrainingRows
-    slope: Floats
-    curve: Floats
-
-    def explained(self, change: Floats) -> float:
-        """About the logarithm of the ratio of errors before and after a change.
-
-        Those that have little weight in the mean have as little here.
-        """
-        before, after = (
-            self.rows.sum_of(slope * slope)
-            for slope in (self.slope, self.slope + self.curve * change)
-        )
-        return (before - after) / (before + after) if before > 0 else 0.0
-
-    def share(self, change: Floats) -> float:
-        """The share of squared errors that the best multiple of a change explains."""
-        squares = np.zeros(len(self.slope))
-        known = self.curve > 0
-        np.divide(self.slope * self.slope, self.curve, out=squares, where=known)
-        total = self.rows.sum_of(squares)
-        size = self.rows.sum_of(self.curve * change * change)
-        if not total * size > 0:
-            return 0.0
-        along = self.rows.sum_of(self.slope * change)
-        return along / total * (along / size)
-
-
-def row_hashes(dataset: BinnedDataset, y: Floats) -> NDArray[np.uint64]:
-    """A number for each row that depends only on its target and its bins.
-
-    So copies of a row have the same one, in any order of the rows.
-    """
-    last = len(dataset.feature) - 1
-    chosen = np.unique(np.linspace(0, last, _MOST_COLUMNS).astype(np.intp)).tolist()
-    # -0.0 becomes 0.0.
-    bits = (y + 0.0).view(np.uint64)
-    hashes = np.zeros(len(y), dtype=np.uint64)
-    for column in (bits, *map(dataset.bins, chosen)):
-        hashes ^= column
-        hashes *= np.uint64(0xBF58476D1CE4E5B9)
-        hashes ^= hashes >> np.uint64(31)
-    return hashes

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import pickle
+import re
+
 import numpy as np
 import pytest
 
 from skgoss import Booster, Dataset, LGBMRegressor, train
+from skgoss.objectives.distributions import DISTRIBUTIONS
 
 N = 1000
+NAMES = list(DISTRIBUTIONS)
+names = pytest.mark.parametrize("name", NAMES)
 
 
 def rows(seed=0):
@@ -179,15 +185,244 @@ def test_levels_are_a_part_of_the_trees(boosting):
     assert told["nll"] == pytest.approx(nll.mean() + 0.5 * np.log(2 * np.pi), rel=1e-9)
 
 
+def targets(name, y, rng):
+    """Targets of a distribution, from numbers of about 1."""
+    if name in ("normal", "student"):
+        return y
+    if name == "beta":
+        return 1.0 / (1.0 + np.exp(-y))
+    if name == "negative_binomial":
+        return rng.poisson(np.exp(y)) * 1.0
+    return np.column_stack([np.exp(y)] * 2) if name.startswith("aft") else np.exp(y)
+
+
+def small(name, n=300, seed=0, noise=1.0):
+    """Columns and targets whose spread differs from row to row."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    y = X[:, 0] + noise * np.abs(X[:, 1]) * rng.normal(size=n)
+    return X, targets(name, y, rng)
+
+
+def fitted(name, X, y, n_rounds=12, weight=None, earlier=None, **options):
+    options = {"n_estimators": n_rounds, "n_jobs": 1, "verbosity": -1} | options
+    return LGBMRegressor(objective=name, **options).fit(
+        X, y, weight, init_model=earlier
+    )
+
+
+def raw(model, X):
+    return model.predict(X, raw_score=True)
+
+
+# --- What must not change a model -----------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["normal", "student"])
+@pytest.mark.parametrize("factor", [1024.0, 2.0**40, -1.0, -0.25])
+def test_units_and_signs_do_not_matter(name, factor):
+    X, y = small(name)
+    one, other = raw(fitted(name, X, y), X), raw(fitted(name, X, factor * y), X)
+    np.testing.assert_array_equal(other[:, 0], factor * one[:, 0])
+    scale = one[:, 1] + np.log(abs(factor))
+    np.testing.assert_allclose(other[:, 1], scale, rtol=1e-12)
+    np.testing.assert_allclose(other[:, 2:], one[:, 2:], rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["normal", "student"])
+def test_offsets_do_not_matter(name):
+    X, y = small(name)
+    one, other = raw(fitted(name, X, y), X), raw(fitted(name, X, y + 64.0), X)
+    np.testing.assert_allclose(other[:, 0] - 64.0, one[:, 0], atol=1e-10)
+    np.testing.assert_allclose(other[:, 1:], one[:, 1:], atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["gamma_distribution", "lognormal", "aft_normal"])
+def test_units_of_positive_targets_do_not_matter(name):
+    X, y = small(name)
+    one, other = raw(fitted(name, X, y), X), raw(fitted(name, X, 1024.0 * y), X)
+    one[:, 0] += np.log(1024.0)
+    np.testing.assert_allclose(other, one, atol=1e-9)
+
+
+def test_proportions_and_their_complements_have_the_same_model():
+    # Both are exact.
+    X, y = small("beta")
+    y = np.clip(np.round(y * 1024), 1, 1023) / 1024
+    one, other = raw(fitted("beta", X, y), X), raw(fitted("beta", X, 1.0 - y), X)
+    np.testing.assert_allclose(other[:, 0], -one[:, 0], atol=1e-9)
+    np.testing.assert_allclose(other[:, 1], one[:, 1], atol=1e-9)
+
+
+@names
+def test_the_order_of_rows_does_not_matter(name):
+    X, y = small(name)
+    order = np.random.default_rng(1).permutation(len(X))
+    one, other = fitted(name, X, y), fitted(name, X[order], y[order])
+    np.testing.assert_array_equal(raw(one, X), raw(other, X))
+
+
+@names
+def test_weights_count_as_copies(name):
+    X, y = small(name)
+    X = np.round(X, 1)
+    copies = np.random.default_rng(1).integers(0, 4, len(X))
+    loose = {"min_child_samples": 1, "min_data_in_bin": 1, "max_bin": 500}
+    at = np.repeat(np.arange(len(X)), copies)
+    one = fitted(name, X, y, weight=copies * 1.0, **loose)
+    other = fitted(name, X[at], y[at], **loose)
+    np.testing.assert_array_equal(raw(one, X), raw(other, X))
+
+
+@pytest.mark.parametrize("name", ["normal", "student"])
+def test_a_billionth_of_noise_changes_little(name):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 4, size=(N, 2)) * 1.0
+    y = np.round(X[:, 0] - 2.0 * X[:, 1] + 0.5 * rng.normal(size=N))
+    one = fitted(name, X, y, 40)
+    other = fitted(name, X, y + 1e-9 * rng.normal(size=N), 40)
+    np.testing.assert_allclose(raw(one, X), raw(other, X), atol=1e-4)
+
+
+# --- Rows that repeat -----------------------------------------------------------------
+
+
+def cells(n=2 * N):
+    """Columns of few values, and the mean of each combination."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 4, size=(n, 2)) * 1.0
+    return X, X[:, 0] - 2.0 * X[:, 1] + 7.0, rng
+
+
+@pytest.mark.parametrize("name", ["normal", "student"])
+def test_the_noise_of_rows_that_repeat_is_not_learned(name):
+    X, mean, rng = cells()
+    y = np.round(mean + 0.5 * rng.normal(size=len(X)))
+    model = fitted(name, X, y, 100)
+    point = LGBMRegressor(n_jobs=1).fit(X, y)
+    error, of_point = (
+        np.sqrt(np.mean((m.predict(X) - mean) ** 2)) for m in (model, point)
+    )
+    assert error < 1.1 * of_point
+    assert model.predict_distribution(X).std().mean() == pytest.approx(
+        (y - mean).std(), rel=0.1
+    )
+
+
+@pytest.mark.parametrize("name", ["normal", "student"])
+def test_targets_without_noise_are_certain_where_rows_repeat(name):
+    X, mean, _ = cells()
+    model = fitted(name, X, mean, 100)
+    assert np.abs(model.predict(X) - mean).max() < 1e-3
+    assert model.predict_distribution(X).std().max() < 1e-3
+
+
+def test_counts_of_rows_that_repeat():
+    X, mean, rng = cells()
+    mean = np.exp(0.2 * mean)
+    y = rng.poisson(mean)
+    model = fitted("negative_binomial", X, y, 100)
+    predicted = model.predict_distribution(X)
+    point = LGBMRegressor(objective="poisson", n_jobs=1).fit(X, y)
+    error, of_point = (
+        np.sqrt(np.mean((m.predict(X) - mean) ** 2)) for m in (model, point)
+    )
+    assert error < 1.3 * of_point
+    assert predicted.std().mean() == pytest.approx(np.sqrt(mean).mean(), rel=0.1)
+
+
+# --- Nothing explodes -----------------------------------------------------------------
+
+
+def test_counts_of_very_different_means_have_their_mean():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(N, 1))
+    y = rng.poisson(np.exp(3.0 * X[:, 0]))
+    model = fitted("negative_binomial", X, y, 100)
+    assert model.predict(X).mean() == pytest.approx(y.mean(), rel=0.15)
+
+
+def test_targets_that_are_noise_are_fitted_where_rows_are_sampled():
+    """By chance, trees may explain less than nothing of the noise of other rows."""
+    for seed in range(10, 16):
+        rng = np.random.default_rng(seed)
+        X, y = rng.standard_normal((150, 4)), rng.standard_normal(150)
+        sampled = {"subsample": 0.3, "subsample_freq": 1, "extra_trees": True}
+        model = fitted("normal", X, y, 100, **sampled)
+        assert 0.8 < np.median(model.predict_distribution(X).std()) < 1.6
+
+
+@names
+@pytest.mark.parametrize("noise", [0.0, 0.3])
+def test_nothing_explodes_in_many_long_steps(name, noise):
+    X, y = small(name, 120, noise=noise)
+    model = fitted(name, X, y, 800, learning_rate=0.8, num_leaves=8)
+    Z, z = small(name, 400, seed=1, noise=noise)
+    score, target = raw(model, Z), z if z.ndim == 1 else z[:, 0]
+    distribution = DISTRIBUTIONS[name]
+    at = np.ascontiguousarray(score.T)
+    predicted = distribution.frozen(at)
+    tail = np.exp(distribution.log_tail(target, at))
+    assert np.isfinite(score).all()
+    # Few of the new rows are where the distribution has next to nothing.
+    assert np.mean(tail < 1e-4) < 0.35
+    width = np.median(predicted.ppf(0.9) - predicted.ppf(0.1))
+    assert width < 5.0 * np.ptp(np.quantile(target, [0.1, 0.9]))
+
+
+# --- Models that go on ----------------------------------------------------------------
+
+
+@names
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"subsample": 0.6, "subsample_freq": 1, "extra_trees": True},
+        {"data_sample_strategy": "goss", "learning_rate": 0.5},
+        {"linear_tree": True},
+    ],
+)
+def test_a_model_that_goes_on_is_one_fit(name, options):
+    X, y = small(name)
+    whole = fitted(name, X, y, 12, **options)
+    first, longer = (fitted(name, X, y, n, **options) for n in (6, 9))
+    text = longer.booster_.model_to_string(num_iteration=6)
+    for earlier in (
+        first,
+        pickle.loads(pickle.dumps(first)),
+        Booster(model_str=first.booster_.model_to_string()),
+        Booster(model_str=text),
+    ):
+        later = fitted(name, X, y, 6, earlier=earlier, **options)
+        np.testing.assert_array_equal(raw(later, X), raw(whole, X))
+
+
 @pytest.mark.parametrize("name", ["normal", "gamma_distribution", "negative_binomial"])
-def test_a_model_that_goes_on_is_as_certain_as_one_fit(name):
+@pytest.mark.parametrize("is_known", [False, True])
+def test_a_model_that_goes_on_is_as_certain_as_one_fit(name, is_known):
+    """Also if the earlier model does not tell what its spread has learned."""
     X, rng = rows(4)
     y = rng.poisson(np.exp(1.0 + 2.0 * X[:, 0])) + (name != "negative_binomial")
-    model = LGBMRegressor(objective=name, n_estimators=40, n_jobs=1)
-    first = LGBMRegressor(**model.get_params()).fit(X[:N], y[:N])
-    model.fit(X[:N], y[:N], init_model=first)
-    whole = LGBMRegressor(objective=name, n_estimators=80, n_jobs=1).fit(X[:N], y[:N])
-    assert errors(model, X, y)[1] == pytest.approx(errors(whole, X, y)[1], rel=0.12)
+    first = fitted(name, X[:N], y[:N], 40).booster_
+    if not is_known:
+        text, n = re.subn(r'"spread": \{.*?\}, ', "", first.model_to_string())
+        assert n == 1
+        first = Booster(model_str=text)
+    model = fitted(name, X[:N], y[:N], 40, earlier=first)
+    whole = fitted(name, X[:N], y[:N], 80)
+    near = 1e-12 if is_known else 0.12
+    assert errors(model, X, y)[1] == pytest.approx(errors(whole, X, y)[1], rel=near)
+
+
+def test_a_model_that_goes_on_with_other_rows_is_as_certain_as_with_them():
+    X, y = small("normal", 2 * N, noise=0.5)
+    first = fitted("normal", X[:N], y[:N], 60)
+    model = fitted("normal", X[N:], y[N:], 20, earlier=first)
+    Z, z = small("normal", N, seed=1, noise=0.5)
+    predicted = model.predict_distribution(Z)
+    error = (z - predicted.mean()) / predicted.std()
+    assert 0.8 < np.sqrt(np.mean(error**2)) < 1.25
 
 
 def test_forests_learn_no_distribution():

@@ -299,11 +299,13 @@ class Booster(Elsewhere):
         words = ("label_column", "label")
         label = {word: self.params[word] for word in words if word in self.params}
         of_files, _ = parameters.file_options(label, "Booster")
+        infos = model.header.feature_infos
         return text_files.read_features(
             path,
             model.feature_names,
             header=header,
             label_column=of_files.get("label_column", ()),
+            unused=[j for j, info in enumerate(infos) if info == "none"],
         )
 
     def _length(self, num_iteration: int | None) -> int | None:

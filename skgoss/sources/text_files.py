@@ -133,7 +133,9 @@ class TextSource(Source):
                 stored.data[np.isin(stored.indices, self.cleared)] = 0
                 stored.eliminate_zeros()
             return stored
-        data = table.columns(chunk, self.kept)
+        kept = self.kept
+        ignored = {j if kept is None else kept[j] for j in self.cleared}
+        data = table.columns(chunk, kept, ignored=ignored)
         if self.cleared:
             data[:, self.cleared] = np.nan
         return data
@@ -187,9 +189,12 @@ def read_features(
     *,
     header: bool = False,
     label_column: Chosen = (),
+    unused: Sequence[int] = (),
 ) -> TextSource:
     """The rows of a file to predict, with the columns of a model, which are ``names``.
 
+    Columns that the model cannot use, such as those that were ignored when its data
+    were read, stay unread: ``unused`` are their numbers.
     Columns are found by their names if there is a header that has them. Otherwise they
     stand in the order of the model; if there is one column more, it is the label.
     Errors are those of `read`; also ValueError if the file does not have the columns.
@@ -204,7 +209,7 @@ def read_features(
             kept = _other_columns(table, _label(table, label_column))
         elif not table.is_libsvm and table.width != len(names):
             raise _other_width(table.width, len(names))
-        return TextSource([table], len(names), kept=kept)
+        return TextSource([table], len(names), kept=kept, cleared=unused)
 
 
 def _other_width(n_columns: int, expected: int) -> ValueError:
@@ -296,6 +301,7 @@ class _FileLayout(NamedTuple):
     scores: list[int]  # the columns of the start scores
     # The features that get no values, among them the weight and the query.
     cleared: list[int]
+    ignored: list[int]  # the columns that are not read
 
     @property
     def read_first(self) -> list[int]:
@@ -332,7 +338,8 @@ def _layout(table: TextTable, options: FileOptions, n_columns: int) -> _FileLayo
             fields[name] = number
     cleared = list(chain.from_iterable(chosen.values()))
     scores = in_table["init_score_column"]
-    return _FileLayout(features, names, fields, scores, cleared)
+    ignored = in_table["ignore_column"]
+    return _FileLayout(features, names, fields, scores, cleared, ignored)
 
 
 class _Rows(NamedTuple):
@@ -383,7 +390,7 @@ def _fields_in_columns(tables: list[TextTable], layout: _FileLayout) -> list[_Ro
 def _rows(table: TextTable, chunk: TextChunk, layout: _FileLayout) -> _Rows:
     numbers = layout.read_first
     if not table.is_libsvm:
-        columns = table.columns(chunk, numbers, quick=True)
+        columns = table.columns(chunk, numbers, quick=True, ignored=layout.ignored)
         return _Rows(len(columns), table.width - 1, columns, None, None)
     data, label, query = table.parse(chunk)
     n_rows, n_columns = data.shape

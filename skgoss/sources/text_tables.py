@@ -14,7 +14,7 @@ import re
 import zlib
 from array import array
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from itertools import chain, islice
 from typing import NamedTuple
 
@@ -87,7 +87,8 @@ class TextTable:
         if first is None:
             raise ValueError(NO_ROWS)
         start = b"".join(islice(io.BytesIO(first.body), _N_LINES))
-        self.is_libsvm = b":" in start
+        # Commas separate columns, which may hold times such as 12:30, to be ignored.
+        self.is_libsvm = b":" in start and b"," not in start
         self.separator = TAB if b"\t" in start else ","
         self.names: list[str] | None = None
         self.width = 0
@@ -122,21 +123,32 @@ class TextTable:
             line += _n_lines(content)
 
     def columns(
-        self, chunk: TextChunk, numbers: list[int] | None = None, *, quick: bool = False
+        self,
+        chunk: TextChunk,
+        numbers: list[int] | None = None,
+        *,
+        quick: bool = False,
+        ignored: Collection[int] = (),
     ) -> NDArray[np.float64]:
         """Columns of a CSV or TSV file: those of the ``numbers``, in any order, or all.
 
         If ``quick``, the others stay unread. Errors in them may then stay unnoticed.
-        ValueError if a row has other values than numbers, or too few or too many. The
-        message names the line.
+        Columns that are ``ignored`` may hold text, and have any values here. ValueError
+        if a row has other values than numbers, or too few or too many. The message
+        names the line.
         """
         read = sorted(set(numbers or ())) if quick else None
+        if read is None and ignored:
+            read = [number for number in range(self.width) if number not in ignored]
         table = _parse_by_pandas(chunk, self.separator, self.width, read)
         if table is None:  # pandas is not installed, or found an error
-            table, read = _parse_by_item(chunk, self.separator, self.width), None
+            table = _parse_by_item(chunk, self.separator, self.width, ignored)
+            read = None
         if numbers is None:
             return table
-        chosen = numbers if read is None else np.searchsorted(read, numbers)
+        chosen: Sequence[int] | NDArray[np.int64] = numbers
+        if read is not None:
+            chosen = np.minimum(np.searchsorted(read, numbers), len(read) - 1)
         return table.T[chosen].T  # pandas has columns one after the other
 
     def n_rows(self, chunk: TextChunk) -> int:
@@ -287,7 +299,9 @@ def _parse_by_pandas(
     return frame.to_numpy() if is_full and has_width else None
 
 
-def _parse_by_item(chunk: TextChunk, separator: str, width: int) -> NDArray[np.float64]:
+def _parse_by_item(
+    chunk: TextChunk, separator: str, width: int, ignored: Collection[int]
+) -> NDArray[np.float64]:
     """The numbers of a table; errors name the line."""
     values = array("d")
     text = io.TextIOWrapper(io.BytesIO(chunk.body), encoding="utf-8")
@@ -301,7 +315,7 @@ def _parse_by_item(chunk: TextChunk, separator: str, width: int) -> NDArray[np.f
             )
         for j, item in enumerate(items):
             try:
-                values.append(_number(item))
+                values.append(np.nan if j in ignored else _number(item))
             except ValueError:
                 raise _other_format(
                     f"line {n}, column {j}: {item[:40]!r} is not a number."

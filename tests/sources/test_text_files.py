@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from text_tables import NAMED, QUIET, ROWS, SVM, TINY, dense, read
 
-from skgoss import Booster, parameters
+from skgoss import Booster, Dataset, parameters, train
 from skgoss.parameters.table import FILE_OPTIONS
 from skgoss.sources import text_tables
 
@@ -250,6 +250,31 @@ def test_values_of_options_are_checked(name, value):
 def test_one_column_is_chosen(value):
     with pytest.raises(ValueError, match="'weight_column' parameter of Dataset"):
         parameters.file_options({"weight": value}, "Dataset")
+
+
+@pytest.mark.parametrize("header", [True, False])
+def test_ignored_columns_may_hold_text(header, write, reader):
+    X, y = problem()
+    words = np.array(["a", "12:30", "x y", ""])[np.arange(len(y)) % 4]
+    rows = zip(y, X[:, 0], words, X[:, 1], words, strict=True)
+    lines = [",".join(map(str, row)) for row in rows]
+    path = write("\n".join(["y,a,b,c,d"] * header + lines) + "\n")
+    ignored = "name:b,d" if header else "1,3"
+    params = {"header": header, "ignore_column": ignored, **TINY}
+    data = Dataset(path, params=params)
+    booster = train({"objective": "binary", "num_leaves": 4}, data, 3)
+    dense = X[:, :2].copy()
+    expected = train(
+        {"objective": "binary", "num_leaves": 4}, Dataset(dense, y, params=TINY), 3
+    )
+    found = booster.predict(path, data_has_header=header)
+    assert_array_equal(found, expected.predict(dense))
+
+
+def test_columns_of_text_that_are_not_ignored_are_an_error(write):
+    path = write("1,0.5,12:30,a\n0,0.7,12:45,b\n")
+    with pytest.raises(ValueError, match=r"line 1, column 3: 'a' is not a number"):
+        Dataset(path, params={"ignore_column": 1, **TINY}).construct()
 
 
 # --- Predictions ----------------------------------------------------------------------

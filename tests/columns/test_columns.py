@@ -36,8 +36,9 @@ def test_extreme_integers_keep_their_sign(dtype):
     np.testing.assert_array_equal(read(fit_columns(X)), X.astype(float))
 
 
-def test_large_integers_are_told_apart():
-    X, y = 2**40 + np.arange(100)[:, None], np.arange(100) % 2
+@pytest.mark.parametrize("start", [2**40, 2**51 - 99, -(2**51)])
+def test_large_integers_are_told_apart(start):
+    X, y = start + np.arange(100)[:, None], np.arange(100) % 2
     options = {"min_child_samples": 1, "min_data_in_bin": 1, "num_leaves": 100}
     model = LGBMClassifier(n_estimators=50, **options).fit(X, y)
     np.testing.assert_array_equal(model.predict(X), y)

@@ -681,3 +681,14 @@ def test_linear_trees_of_a_binary_file(tmp_path, kind):
     Dataset(data, target).save_binary(tmp_path / "plain.bin")
     with pytest.raises(ValueError, match="be used with linear_tree: its data were"):
         train(params, Dataset(tmp_path / "plain.bin"), 5)
+
+
+def test_columns_named_by_whole_numbers_have_no_names():
+    """They are taken by position, as scikit-learn takes them."""
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 3)), columns=[3, 1, 2])
+    model = LGBMRegressor(n_estimators=3).fit(X, X[3])
+    assert not hasattr(model, "feature_names_in_")
+    assert model.feature_name_ == ["Column_0", "Column_1", "Column_2"]
+    other = X[[1, 2, 3]]
+    for predict in (model.predict, model.booster_.predict):
+        np.testing.assert_array_equal(predict(other), predict(other.to_numpy()))

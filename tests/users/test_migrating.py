@@ -125,6 +125,7 @@ tree plots: plotting/categories_have_names
 column names: estimators/names_of_columns_come_and_go
 column order: estimators/names_of_columns_come_and_go
 large integers: columns/large_integers_are_told_apart
+text in an `ignore_column` of a file: sources/ignored_columns_may_hold_text
 sparse matrices of integers: fit/same_bits_of_whole_numbers
 failed fits: estimators/failed_fit_leaves_the_estimator_as_it_was
 estimators in files: model_files/models_of_all_kinds_come_back parameters_come_back
@@ -191,6 +192,11 @@ missing values in training rows outside the sample that bins are found in:
     fit/missing_values_outside_the_sample_are_learned
 bounds in `forcedbins_filename` that are values of the column:
     binning/bounds_that_are_values_part_no_others
+forced splits of a categorical column: training/categories_have_no_order
+data frames with whole numbers as column names:
+    users/columns_named_by_whole_numbers_have_no_names
+a monotone_penalty of at least max_depth:
+    training/a_penalty_of_every_depth_gives_a_warning
 fractions in a categorical_feature column:
     columns/numbers_that_are_not_whole_are_refused
 fractions in a categorical column in predict:

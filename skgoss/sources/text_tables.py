@@ -300,7 +300,10 @@ def _parse_by_pandas(
 
 
 def _parse_by_item(
-    chunk: TextChunk, separator: str, width: int, ignored: Collection[int]
+    chunk: TextChunk,
+    separator: str,
+    width: int,
+    ignored: Collection[int] = (),
 ) -> NDArray[np.float64]:
     """The numbers of a table; errors name the line."""
     values = array("d")

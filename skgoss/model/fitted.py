@@ -476,7 +476,7 @@ class FittedModel:
             "origin": None if self.record is None else self._origin(self.record),
             "preset_params": dict(self.preset_params),
             "out_of_fold": self.out_of_fold and self.out_of_fold.state(),
-            "skgoss_version": optional.version(),
+            "skgoss_version": optional.cached_version(),
             # Files of earlier versions do not have it. Those of equal models are equal,
             # so they do not have times.
             **({"search": self._search_without_times()} if self.search else {}),
@@ -550,7 +550,7 @@ def _warn_of_later(state: Mapping[str, Any]) -> None:
     if optional.is_later(version):
         warn(
             f"The model was saved by skgoss {one_line(version, 30)}, which is later"
-            f" than this version, {optional.version()}. What is new there is not read,"
+            f" than this version, {optional.cached_version()}. What is new there is not read,"
             " so predictions may differ. Update skgoss."
         )
 

@@ -24,7 +24,6 @@ def optional(module: str, user: str, otherwise: str = "") -> ModuleType:
         raise missing(user, module.partition(".")[0], otherwise=otherwise) from error
 
 
-@lru_cache
 def version() -> str:
     """The version of skgoss; '' if the package is not installed."""
     try:
@@ -33,12 +32,18 @@ def version() -> str:
         return ""
 
 
+@lru_cache
+def cached_version() -> str:
+    """The version of skgoss, which takes longer to look up than a small state."""
+    return version()
+
+
 def is_later(other: str) -> bool:
     """Whether another version of skgoss is later than this one.
 
     What follows the release, as in 1.2.dev3, does not count.
     """
-    this = _release(version())
+    this = _release(cached_version())
     return bool(this) and _release(other) > this
 
 

@@ -53,11 +53,11 @@ VERSIONS |= {"0.0.9": False, "0.1": False, "": False, "one": False, "9" * 5000: 
 
 @pytest.mark.parametrize("version", VERSIONS, ids=lambda version: version[:9])
 def test_a_model_of_a_later_version_gives_a_warning(version, monkeypatch, tmp_path):
-    monkeypatch.setattr(optional, "version", lambda: "0.1.0")
+    monkeypatch.setattr(optional, "cached_version", lambda: "0.1.0")
     model = LGBMRegressor(n_estimators=2).fit(np.eye(60), np.arange(60.0))
     path = tmp_path / "m.txt"
     with monkeypatch.context() as later:
-        later.setattr(optional, "version", lambda: version)
+        later.setattr(optional, "cached_version", lambda: version)
         pickles = pickle.dumps(model), pickle.dumps(model.booster_)
         model.to_file(path)
     for read in (

@@ -550,8 +550,8 @@ def _warn_of_later(state: Mapping[str, Any]) -> None:
     if optional.is_later(version):
         warn(
             f"The model was saved by skgoss {one_line(version, 30)}, which is later"
-            f" than this version, {optional.cached_version()}. What is new there is not read,"
-            " so predictions may differ. Update skgoss."
+            f" than this version, {optional.cached_version()}. What is new there is not"
+            " read, so predictions may differ. Update skgoss."
         )
 
 

@@ -52,6 +52,10 @@ class Likelihood:
         gradient_out[1:] *= np.float32(0.5)
         gradient_out *= 1.0 - self.shrinkage[:, None]
 
+    def exact(self, scores: Floats, n_threads: int) -> Singles:
+        """The derivatives of the likelihood itself, (2, n_scores, n_rows)."""
+        return distributions.derivatives(self.name, self.y, scores, n_threads)
+
     def of_spread(self, scores: Floats, n_threads: int) -> Any:
         """The slopes and the information of all scores but the first.
 

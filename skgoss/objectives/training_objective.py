@@ -197,7 +197,10 @@ class Objective:
         gradient, hessian = np.empty((2, *scores.shape), dtype=np.float32)
         for _ in range(_MOST_STEPS):
             moved = np.add(scores, start[:, None], order="C")
-            self.gradients(moved, gradient, hessian, n_threads)
+            if isinstance(self.derivatives, gradients.Likelihood):
+                gradient, hessian = self.derivatives.exact(moved, n_threads)
+            else:
+                self.gradients(moved, gradient, hessian, n_threads)
             step = np.zeros(self.n_scores)
             for k, of_score in enumerate(rows):
                 slope = of_score.sum_of(gradient[k].astype(np.float64))
@@ -206,7 +209,7 @@ class Objective:
                 longest = self.longest_steps(optimal, k)
                 step[k] = np.clip(optimal, -longest, longest)[0]
             start += step
-            if np.abs(step).max() < _LAST_STEP * max(1.0, np.abs(start).max()):
+            if np.abs(step / np.maximum(1.0, np.abs(start))).max() < _LAST_STEP:
                 break
         return start
 

@@ -27,6 +27,7 @@ from skgoss import (
 )
 from skgoss.callback import CallbackEnv
 from skgoss.dask import DaskLGBMRegressor
+from skgoss.model_selection import GridSearchCV
 
 
 def estimators(X: NDArray[np.float64], y: NDArray[np.float64]) -> None:
@@ -94,3 +95,4 @@ def mistakes(X: NDArray[np.float64], y: NDArray[np.float64]) -> None:
     log_evaluation(period="each")  # type: ignore[arg-type]
     DaskLGBMRegressor().fit(X, y, eval_names=1)  # type: ignore[arg-type]
     plot_importance(X)  # type: ignore[arg-type]
+    GridSearchCV(LGBMRegressor(), {}, strategy="races")  # type: ignore[arg-type]

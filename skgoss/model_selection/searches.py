@@ -11,7 +11,7 @@ from dataclasses import fields
 from functools import partial
 from itertools import chain, product
 from multiprocessing.pool import ThreadPool
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, get_args
 
 import numpy as np
 from joblib import parallel_config
@@ -63,6 +63,7 @@ else:
     BaseSearchCV = object
 
 Candidate = Mapping[str, Any]
+Strategy = Literal["all", "race"]
 Search = TypeVar("Search", bound=type)
 
 # Candidates that differ in other options of an estimator have the same bins.
@@ -96,7 +97,7 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
     _own_folds: list[OwnFold] | None
     _screened: dict[Racer, Any]  # what a screening has made of candidates
 
-    strategy: str
+    strategy: Strategy
     time_limit: float | None
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
@@ -166,7 +167,7 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
         return self._routed
 
     def _check_strategy(self, fit_params: Iterable[str]) -> None:
-        if self.strategy not in ("all", "race"):
+        if self.strategy not in get_args(Strategy):
             raise ValueError(
                 f"strategy must be 'all' or 'race', got {self.strategy!r}."
             )
@@ -684,7 +685,7 @@ class GridSearchCV(SharedSearch, model_selection.GridSearchCV):
         estimator: Any,
         param_grid: Any,
         *,
-        strategy: str = "all",
+        strategy: Strategy = "all",
         time_limit: float | None = None,
         scoring: Any = None,
         n_jobs: int | None = None,
@@ -692,7 +693,7 @@ class GridSearchCV(SharedSearch, model_selection.GridSearchCV):
         cv: Any = None,
         verbose: int = 0,
         pre_dispatch: int | str = "2*n_jobs",
-        error_score: float | str = np.nan,
+        error_score: float | Literal["raise"] = np.nan,
         return_train_score: bool = False,
     ) -> None:
         super().__init__(
@@ -760,7 +761,7 @@ class RandomizedSearchCV(SharedSearch, model_selection.RandomizedSearchCV):
         param_distributions: Any,
         *,
         n_iter: int = 10,
-        strategy: str = "all",
+        strategy: Strategy = "all",
         time_limit: float | None = None,
         scoring: Any = None,
         n_jobs: int | None = None,
@@ -769,7 +770,7 @@ class RandomizedSearchCV(SharedSearch, model_selection.RandomizedSearchCV):
         verbose: int = 0,
         pre_dispatch: int | str = "2*n_jobs",
         random_state: Any = None,
-        error_score: float | str = np.nan,
+        error_score: float | Literal["raise"] = np.nan,
         return_train_score: bool = False,
     ) -> None:
         super().__init__(

@@ -7,6 +7,7 @@ import warnings
 from functools import cache, partial
 from itertools import permutations
 from types import SimpleNamespace
+from typing import get_args, get_type_hints
 
 import numpy as np
 import pandas as pd
@@ -456,6 +457,16 @@ def test_time_limit():
     ):
         with pytest.raises(ValueError, match=words):
             GridSearchCV(LGBMClassifier(), {}, **options).fit(X, y > 100)
+
+
+@pytest.mark.parametrize("search", [GridSearchCV, RandomizedSearchCV])
+def test_type_checkers_know_the_strategies(search):
+    hint = get_type_hints(search.__init__)["strategy"]
+    for strategy in get_args(hint):
+        limit = 1e9 if strategy == "race" else None
+        options = {"strategy": strategy, "time_limit": limit, "cv": 2}
+        search(LGBMRegressor(n_estimators=2), {"num_leaves": [3]}, **options).fit(X, y)
+    assert set(get_args(hint)) == {"all", "race"}
 
 
 @pytest.mark.parametrize(

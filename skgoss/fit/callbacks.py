@@ -606,6 +606,15 @@ def for_one_fit(callbacks: Any) -> list[Callback]:
     return calls
 
 
+def of_user(callbacks: Any) -> list[Callback]:
+    """The callbacks that a user has passed, but for those that record the metrics."""
+    return [
+        call
+        for call in for_one_fit(callbacks)
+        if isinstance(call, EarlyStopping) or not isinstance(call, Listener | Recorder)
+    ]
+
+
 def checked(callbacks: Any) -> list[Callback]:
     """The argument ``callbacks`` as a list of callables; else TypeError."""
     if callbacks is None:

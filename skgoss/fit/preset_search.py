@@ -24,7 +24,7 @@ from skgoss.parameters import presets
 from skgoss.training.loop import Trained
 from skgoss.training.run import Run
 from skgoss.training.schedule import run_all
-from skgoss.utils.messages import warn
+from skgoss.utils.messages import warn, warn_unused
 
 # So much of the time of a round is in proportion to its leaves, and rounds with linear
 # leaves take so many times as long.
@@ -46,6 +46,7 @@ def trained(fit: Fit, search: presets.Search, make_model: MakeModel) -> Trained:
     """The weighted mean of the candidates' models of the folds."""
     pairs = fit.pairs
     assert pairs is not None
+    _warn_of_callbacks(fit)
     found = _searched(fit, search, pairs)
     members = [candidate for candidate in found if candidate.models]
     kinds = [member.models for member in members]
@@ -160,6 +161,23 @@ def _searched(
     fit.limit.is_reached |= limit.is_reached
     _warn_of_end(fit, search, limit, n_begun=sum(c.has_begun for c in found))
     return found
+
+
+def _warn_of_callbacks(fit: Fit) -> None:
+    """Warn of the user's callbacks, if no single fit has rounds to call them after."""
+    settings = fit.settings
+    unused = [
+        call
+        for call in callbacks.of_user(fit.data.arguments.callbacks)
+        if not (settings.refit and getattr(call, "before_iteration", False))
+    ]
+    if unused:
+        warn_unused(
+            f"callbacks are not called with preset={settings.preset!r} and folds,"
+            " because the rounds of several configurations are compared in stages."
+            " Only record_evaluation has an effect. For callbacks, leave the preset"
+            " out, or pass its options: see preset_params_ and search_results_."
+        )
 
 
 def _warn_of_end(

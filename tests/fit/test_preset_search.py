@@ -7,7 +7,15 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import make_classification, make_regression
 
-from skgoss import LGBMClassifier, LGBMRegressor
+from skgoss import (
+    LGBMClassifier,
+    LGBMRegressor,
+    UnusedParameterWarning,
+    early_stopping,
+    log_evaluation,
+    record_evaluation,
+    reset_parameter,
+)
 from skgoss.fit import preset_search
 
 X, Y = make_regression(90, 5, noise=10.0, random_state=0)
@@ -151,3 +159,32 @@ def test_the_training_set_among_evaluation_sets_decides_nothing(options):
             np.testing.assert_array_equal(found, expected)
         assert "training" in fit.evals_result_
     assert ("params" in alone.search_results_) == (not options)
+
+
+@pytest.mark.parametrize("refit", [False, True])
+def test_callbacks_that_a_preset_does_not_call_are_told(refit):
+    options = {"preset": "accurate", "folds": 2, "n_estimators": 2, "refit": refit}
+    model = LGBMRegressor(**options)
+    seen, history = [], {}
+    message = "callbacks are not called with preset="
+    for call in (seen.append, early_stopping(3), log_evaluation()):
+        with pytest.warns(UnusedParameterWarning, match=message):
+            model.fit(X, Y, callbacks=[call])
+    assert seen == []
+    model.fit(X, Y, callbacks=[record_evaluation(history)], eval_metric="l1")
+    assert history == model.evals_result_
+    assert history.keys() >= {"fold_0", "fold_1"}
+    assert list(model.oof_score_) == ["l1", "l2"]
+    rates = reset_parameter(learning_rate=lambda index: 0.5)
+    if model.refit:  # on all rows, where it is called
+        slow = model.predict(X)
+        assert (model.fit(X, Y, callbacks=[rates]).predict(X) != slow).any()
+    else:
+        with pytest.warns(UnusedParameterWarning, match=message):
+            model.fit(X, Y, callbacks=[rates])
+
+
+def test_presets_of_one_fit_call_callbacks():
+    seen = []
+    LGBMRegressor(preset="accurate", n_estimators=4).fit(X, Y, callbacks=[seen.append])
+    assert [env.iteration for env in seen] == [0, 1, 2, 3]

@@ -19,6 +19,7 @@ from skgoss import (
 )
 from skgoss.fit.arguments import FitArguments, input_sets
 from skgoss.fit.time_limit import TimeLimit
+from skgoss.utils import messages
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(200, 2))
@@ -255,6 +256,17 @@ def test_early_stopping_by_unknown_metrics_is_refused():
     for given in ({}, {"callbacks": [early_stopping(0)]}):
         with pytest.warns(skgoss.UnusedParameterWarning, match="has no effect"):
             LGBMRegressor(n_estimators=3).fit(X, Y, **rows, eval_metric="f1", **given)
+
+
+def test_unknown_metrics_are_tolerated_where_skgoss_stands_for_lightgbm(monkeypatch):
+    stands = Event()
+    stands.set()
+    monkeypatch.setattr(messages, "STANDS_FOR_LIGHTGBM", stands)
+    model = LGBMRegressor(n_estimators=3, early_stopping_round=5)
+    given = {"eval_set": [(X[:50], Y[:50])], "eval_metric": "f1"}
+    [message] = told(lambda: model.fit(X, Y, **given))
+    assert message.endswith("It has no effect.")
+    assert list(model.evals_result_["valid_0"]) == ["l2"]
 
 
 def test_evaluation_sets_without_the_start_scores_that_the_training_set_has():

@@ -42,6 +42,7 @@ KINDS: dict[str, tuple[dict[str, Any], Any]] = {
     "shared trees": (THREE | {"multi_strategy": "multi_output_tree"}, CLASSES),
     "quantiles": ({"objective": "quantile", "alpha": [0.2, 0.7]}, Y),
     "quantiles by dart": ({"objective": "quantile", "alpha": [0.2, 0.7], **DART}, Y),
+    "quantiles on threads": ({"objective": "quantile", "alpha": [0.2, 0.7]}, Y),
     "normal": ({"objective": "normal"}, Y),
     "ranks": ({"objective": "lambdarank", **BAG}, CLASSES),
     "survival": ({"objective": "cox"}, LIVES),
@@ -50,6 +51,10 @@ KINDS: dict[str, tuple[dict[str, Any], Any]] = {
     "no split": ({"min_split_gain": 1e9, "colsample_bytree": 0.5}, Y),
     "no columns": ({"min_child_samples": 5000}, Y),
 }
+
+
+# Their rounds are grown by threads, as those of larger data are.
+ON_THREADS = {"quantiles on threads"}
 
 
 def options(kind: str) -> dict[str, Any]:
@@ -170,7 +175,7 @@ def neither(operation: str, kind: str, most: int | None) -> tuple[int, list[int]
 @pytest.mark.parametrize(
     "most", [8, pytest.param(300, marks=pytest.mark.nightly)], ids=["some", "more"]
 )
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ON_THREADS])
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_a_booster_is_that_of_before_or_after(operation, kind, most):
     n, wrong = neither(operation, kind, most)
@@ -324,3 +329,18 @@ def test_a_data_set_and_its_folds_are_usable_after_an_interrupt(n_jobs, most):
         moments(lambda data=data: call(data), number)
         assert set(threading.enumerate()) <= threads, number
         assert call(data) == expected
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "most", [8, pytest.param(None, marks=pytest.mark.nightly)], ids=["some", "all"]
+)
+@pytest.mark.parametrize("operation", ["update", "rollback", "leaf"])
+def test_outputs_on_several_threads(monkeypatch, operation, most):
+    monkeypatch.setattr("skgoss.training.fit_setup._SMALL", 0)
+    monkeypatch.setitem(BASE, "n_jobs", 2)
+    threads = set(threading.enumerate())
+    n, wrong = neither(operation, "quantiles on threads", most)
+    assert n > 1
+    assert wrong == []
+    assert set(threading.enumerate()) <= threads

@@ -66,11 +66,15 @@ class Lockstep(CertainEnd):
         return self._fits[0].rounds.sets
 
     def _begin(self) -> None:
-        self._expect(self.settings.n_estimators)
-        self._schedule._begin()
+        try:
+            self._expect(self.settings.n_estimators)
+            self._schedule.__enter__()
+        except BaseException:
+            self._expect(0)
+            raise
 
     def _end(self, *error: Any) -> None:
-        self._schedule._end(*error)
+        self._schedule.__exit__(*error)
         self._expect(0)
 
     def _expect(self, n_rounds: int) -> None:

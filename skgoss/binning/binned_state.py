@@ -182,8 +182,10 @@ def _check_mappers(arrays: Arrays) -> None:
     )
     _check(arrays["is_trivial"] <= 1, "is_trivial must be 0 or 1")
     n_bins = n_categories + n_bounds + (is_numeric & has_nan_bin)
+    # One more for NaN, if the bins are those of rows without it.
+    most = MAX_CATEGORY_BINS + (is_numeric & has_nan_bin)
     _check(
-        (n_bins <= MAX_CATEGORY_BINS) & (is_trivial | (n_bins > 1)),
+        (n_bins <= most) & (is_trivial | (n_bins > 1)),
         f"columns must have from 2 to {MAX_CATEGORY_BINS} bins",
     )
     share, filtered = arrays["zero_share"], arrays["filtered_rows"]

@@ -227,7 +227,8 @@ def find_bin_mappers(
         n_nonzero = _count_nonzero(own, settings, used_rows, n_threads)
         is_sampled = sample is not rows
         has_nan = find_nan(own, rows, n_threads) if is_sampled else None
-        mappers += search.take(span).mappers(own, n_nonzero, has_nan)
+        own_search = search.take(span)._replace(has_nan=has_nan)
+        mappers += own_search.mappers(own, n_nonzero)
     return mappers
 
 
@@ -260,7 +261,7 @@ def find_in_sample(
     """
     sample = _RowSubset(None, None, None if weight is None else _scaled(weight))
     search = _Search.from_settings(settings, sampled.n_features, sample, n_threads)
-    return search.mappers(sampled, n_nonzero, has_nan)
+    return search._replace(has_nan=has_nan).mappers(sampled, n_nonzero)
 
 
 def find_nan(
@@ -362,18 +363,9 @@ class _Search(NamedTuple):
         )
 
     def mappers(
-        self,
-        columns: Columns,
-        n_nonzero: NDArray[np.int64],
-        has_nan: NDArray[np.bool_] | None,
-    ) -> list[BinMapper]:
-        """The bins; for the other arguments see `find_in_sample`."""
-        search = self._replace(has_nan=has_nan)
-        return search._mappers(columns, n_nonzero)
-
-    def _mappers(
         self, columns: Columns, n_nonzero: NDArray[np.int64]
     ) -> list[BinMapper]:
+        """The bins; ``n_nonzero`` counts the rows that are not zero in each column."""
         is_category = np.zeros(columns.n_features, dtype=bool)
         if columns.n_categories is not None:
             is_category = columns.n_categories > 0
@@ -445,23 +437,17 @@ class _Search(NamedTuple):
             value_range,
             zero_share,
         )
-        if self._knows_nan:
-            missing_type[missing_type == bin_bounds.NO_MISSING] = (
-                bin_bounds.NAN_IS_UNSEEN
-            )
+        nan_is_missing = self.settings.use_missing and not self.settings.zero_as_missing
+        if nan_is_missing and not STANDS_FOR_LIGHTGBM.is_set():
+            # In LightGBM, NaN is zero where none was seen.
+            is_unseen = missing_type == bin_bounds.NO_MISSING
+            missing_type[is_unseen] = bin_bounds.NAN_IS_UNSEEN
         start = np.concatenate([[0], np.cumsum(n_bounds)])
         at = np.repeat(bounds_start[:-1] - start[:-1], n_bounds)
         at += np.arange(start[-1])
         return numeric_mappers(
             bounds[at], start, missing_type, n_occupied < 2, value_range, zero_share
         )
-
-    @property
-    def _knows_nan(self) -> bool:
-        """Whether NaN is missing in columns that have none; in LightGBM it is zero."""
-        settings = self.settings
-        is_missing = settings.use_missing and not settings.zero_as_missing
-        return is_missing and not STANDS_FOR_LIGHTGBM.is_set()
 
     def _category_mappers(self, columns: Columns) -> list[BinMapper]:
         """The bins of columns of categories with the same ``max_bin``."""
@@ -535,7 +521,8 @@ def _find_distributed(
             sample_weight = _scaled(joined(positions_of_ranks, weights, n_rows))
         subset = _RowSubset(None, None, sample_weight)
         search = _Search.from_settings(settings, columns.n_features, subset, n_threads)
-        found = search.take(span).mappers(got, n_nonzero[span], has_nan[span])
+        search = search.take(span)._replace(has_nan=has_nan[span])
+        found = search.mappers(got, n_nonzero[span])
     return list(chain.from_iterable(collectives.all_gather(found)))
 
 

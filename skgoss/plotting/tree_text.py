@@ -100,8 +100,8 @@ def draw_tree(
     Tree 0: 3 leaves
     petal length (cm) <= 3.150
     |-- yes: leaf 0: 0.902
-    `-- no: petal width (cm) <= 1.650
-        |-- yes: leaf 1: 1.008
+    `-- no, missing: petal width (cm) <= 1.650
+        |-- yes, missing: leaf 1: 1.008
         `-- no: leaf 2: 1.096
     """
     check(orientation=orientation)

@@ -141,3 +141,13 @@ def test_bounds_that_are_values_part_no_others(bounds):
     np.testing.assert_allclose(forced.fit(values, y).predict(values), expected)
     np.testing.assert_allclose(expected, y)
     assert thresholds(forced) >= {bound for bound in bounds if bound and bound < 6}
+
+
+@pytest.mark.parametrize("bounds", [[], [0.31], [0.0, 3.0]])
+def test_infinity_is_parted_from_the_greatest_number(bounds):
+    values = np.r_[np.full(40, np.inf), np.full(40, 7.0), np.full(40, -np.inf)]
+    y = np.repeat([1.0, 5.0, 2.0], 40)
+    model = regressor(learning_rate=1.0, forcedbins_filename={0: bounds})
+    np.testing.assert_allclose(
+        model.fit(values[:, None], y).predict(values[:, None]), y
+    )

@@ -80,7 +80,7 @@ def test_evaluation_sets_and_queries_of_parts(n_ranks):
         assert_same_rows(other.rows, known.rows, numbers)
         assert other.data is None
         stores = [
-            dataset.store(named.rows.columns, fit.settings, rows=named.rows.numbers)
+            dataset.store(named.rows.columns, fit.settings, rows=named.rows.numbers)[0]
             for (fit, dataset, _), named in ((got, other), (whole, known))
         ]
         for column in range(len(got[1].feature)):

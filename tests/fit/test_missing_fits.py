@@ -191,6 +191,19 @@ def test_data_sets_in_the_bins_of_others(batched):
     assert loss(model, holes, target) < 1.1 * loss(again, holes, target)
 
 
+def test_the_most_bins_there_can_be_and_one_for_nan(tmp_path):
+    values = np.arange(70_000.0)[:, None]
+    params = {"max_bin": 65535, "min_data_in_bin": 1, "verbosity": -1}
+    first = Dataset(values, values[:, 0], params=params)
+    holes = np.append(values[::70], [[np.nan]], axis=0)
+    later = first.create_valid(holes, np.arange(len(holes)))
+    later.save_binary(tmp_path / "later.bin")
+    assert later._binned.n_bins.tolist() == [65536]
+    again = Dataset(tmp_path / "later.bin").construct()
+    np.testing.assert_array_equal(again._binned.bins(0), later._binned.bins(0))
+    assert again._binned.bins(0)[-1] == 65535
+
+
 class Batches(skgoss.Sequence):
     """Rows in batches."""
 
@@ -210,13 +223,12 @@ class Batches(skgoss.Sequence):
 def test_missing_values_outside_the_sample_are_learned(form):
     X, y = table(1000)
     X[X < 5.3] = 0.0  # so that sparse columns have values that are not stored
-    clean = train({}, Dataset(X, y, params={"subsample_for_bin": 100}), 1)
     X[::50, 0] = np.nan
     y[::50] += 50
-    # No sample of 10 rows has one of these 20.
+    # Most samples of 10 rows have none of these 20.
     params = {"subsample_for_bin": 10, "min_data_in_bin": 1, "metric": "l2"}
     params |= {"verbosity": -1, "min_child_samples": 5}
-    for seed in range(100):
+    for seed in range(5):
         data = Dataset(
             form([X]) if form is Batches else form(X),
             y,
@@ -227,9 +239,6 @@ def test_missing_values_outside_the_sample_are_learned(form):
         model = train(params, data, 20, valid_sets=[data], callbacks=[record])
         assert loss(model, X, y) < 0.2 * np.var(y)
         np.testing.assert_allclose(history["training"]["l2"][-1], loss(model, X, y))
-        if seed == 4:
-            break
-    assert clean.num_trees() == 1
 
 
 # --- Files and other forms of a model -------------------------------------------------

@@ -173,7 +173,7 @@ def neither(operation: str, kind: str, most: int | None) -> tuple[int, list[int]
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
-    "most", [8, pytest.param(300, marks=pytest.mark.nightly)], ids=["some", "more"]
+    "most", [5, pytest.param(300, marks=pytest.mark.nightly)], ids=["some", "more"]
 )
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ON_THREADS])
 @pytest.mark.parametrize("operation", OPERATIONS)
@@ -237,7 +237,7 @@ AHEAD = ["gbdt", "goss", "linear", "three", "shared trees", "ranks", "dart"]
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
-    "most", [30, pytest.param(None, marks=pytest.mark.nightly)], ids=["some", "all"]
+    "most", [15, pytest.param(None, marks=pytest.mark.nightly)], ids=["some", "all"]
 )
 @pytest.mark.parametrize("kind", AHEAD)
 def test_the_model_of_a_fit_is_that_of_its_rounds(kind, most):
@@ -333,7 +333,7 @@ def test_a_data_set_and_its_folds_are_usable_after_an_interrupt(n_jobs, most):
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
-    "most", [8, pytest.param(None, marks=pytest.mark.nightly)], ids=["some", "all"]
+    "most", [5, pytest.param(None, marks=pytest.mark.nightly)], ids=["some", "all"]
 )
 @pytest.mark.parametrize("operation", ["update", "rollback", "leaf"])
 def test_outputs_on_several_threads(monkeypatch, operation, most):

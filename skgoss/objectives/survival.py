@@ -79,6 +79,12 @@ class PartialLikelihood:
         self.copies = self.weight.astype(np.int64) if is_whole else np.int64(1)
         self.share = 1.0 if is_whole else self.weight / self.weight.max()
         self.unit = 1.0 if is_whole else self.weight.max()
+        # Ties are copies, or else rows, each of which has the mean weight of them.
+        dies = (self.weight > 0) & self.event
+        n_rows = np.add.reduceat(dies.astype(np.float64), self.first)
+        self.n_ties = self.n_events if is_whole else n_rows
+        # The part of a row's weight that moves with its score: one copy, or all of it.
+        self.own: Any = 1.0 if is_whole else np.minimum(self.weight, 1.0)
         self.n_bits = 62 - int(max(n, self.weight.sum())).bit_length()
 
     def _risks(self, scores: Floats, n_threads: int) -> tuple[Floats, float]:
@@ -118,7 +124,7 @@ class PartialLikelihood:
         difference of polygamma functions of x + 1 and x - d + 1.
         """
         ties = np.flatnonzero(self.n_events)
-        d = self.n_events[ties]
+        d = self.n_ties[ties]
         one = dying[ties] / d
         return ties, d, np.maximum(at_risk[ties] / one, d), one
 
@@ -141,6 +147,7 @@ class PartialLikelihood:
         own = rest * hazard + d * share
         own_square = rest**2 * square + 2.0 * rest * share * hazard + d * share**2
         of_all[:, ties] = hazard, square, own, own_square
+        of_all[:, ties] *= self.n_events[ties] / d
         return of_all
 
     def _cumulative(self, values: Floats) -> Floats:
@@ -166,7 +173,7 @@ class PartialLikelihood:
             if self.efron:
                 for_events = (before - of_all + hazards[k + 2])[self.moment]
                 sums[-1] = np.where(self.event, for_events, sums[-1])
-        slope, risk = risk * sums[0], risk * risk
+        slope, risk = risk * sums[0], risk * risk * self.own
         risk *= sums[1]
         gradient_out[0, self.order] = slope - self.event
         slope -= risk
@@ -181,8 +188,8 @@ class PartialLikelihood:
         seen = self.n_events > 0
         d, total = self.n_events[seen], log(at_risk[seen])
         if self.efron:
-            _, d, x, one = self._efron_terms(at_risk, dying)
-            total = log(one) + (log_gamma(x + 1) - log_gamma(x - d + 1)) / d
+            _, n, x, one = self._efron_terms(at_risk, dying)
+            total = log(one) + (log_gamma(x + 1) - log_gamma(x - n + 1)) / n
         own = scores[0][self.order][self.event] - unit
         weight = self.weight[self.event]
         of_rows = exact_sum.weighted_sum(own, weight)

@@ -61,10 +61,18 @@ def naive_nll(y, scores, weight, efron):
         lives = risk[(time >= t) & (stratum == s)].sum()
         d = weight[dies].sum()
         total -= (weight * scores)[dies].sum()
-        for k in range(int(d)) if efron else ():
-            total += np.log(lives - k / d * risk[dies].sum())
+        n = n_ties(weight, dies)
+        for k in range(n) if efron else ():
+            total += d / n * np.log(lives - k / n * risk[dies].sum())
         total += 0.0 if efron else d * np.log(lives)
     return total
+
+
+def n_ties(weight, dies):
+    """Efron's events: copies if all weights are whole, else rows of equal weight."""
+    of_events = weight[dies]
+    is_whole = (weight % 1 == 0).all()
+    return int(of_events.sum()) if is_whole else int((of_events > 0).sum())
 
 
 def likelihood(y, weight, efron):
@@ -111,7 +119,10 @@ STRATA_THAT_TOUCH = {
 
 
 def naive_sums(y, scores, weight, efron):
-    """Derivatives of one copy of each row, and the hazard at each moment, by loops."""
+    """Derivatives of one copy of each row, and the hazard at each moment, by loops.
+
+    A row of less weight than 1 is that part of a copy.
+    """
     (event, time, stratum), risk = y.T, np.exp(scores)
     gradient, hessian = -event, np.zeros(len(y))
     hazards = []
@@ -119,13 +130,14 @@ def naive_sums(y, scores, weight, efron):
         lives = (time >= t) & (stratum == s)
         dies = lives & (time == t) & (event == 1)
         n, hazard = weight[dies].sum(), 0.0
+        n_steps = n_ties(weight, dies) if efron else int(n > 0)
         # Of Efron's events, one dies after the other; else all are like the first.
-        for k in range(int(n) if efron else int(n > 0)):
-            share, times = np.where(dies, 1 - k / n, 1.0), 1 if efron else n
+        for k in range(n_steps):
+            share, times = np.where(dies, 1 - k / n_steps, 1.0), n / n_steps
             total = (weight * share * risk)[lives].sum()
             part = np.where(lives, share * risk / total, 0.0)
             gradient = gradient + times * part
-            hessian = hessian + times * part * (1 - part)
+            hessian = hessian + times * part * (1 - np.minimum(weight, 1.0) * part)
             hazard += times / total
         if n:
             before = sum(h for label, _, h in hazards[-1:] if label == s)
@@ -136,8 +148,9 @@ def naive_sums(y, scores, weight, efron):
 @pytest.mark.parametrize(
     ("efron", "weights"),
     [
-        *((False, weights) for weights in ([1, 1], [3, 1, 2], [0, 1, 2], [0.3, 2.5])),
-        *((True, weights) for weights in ([1, 1], [3, 1, 2], [0, 1, 2])),
+        (efron, weights)
+        for efron in (False, True)
+        for weights in ([1, 1], [3, 1, 2], [0, 1, 2], [0.3, 2.5], [1e-4, 3e-4])
     ],
 )
 @pytest.mark.parametrize("kind", STRATA_THAT_TOUCH)
@@ -147,7 +160,7 @@ def test_few_rows_have_the_sums_of_loops(kind, weights, efron):
     gradient, hessian, (stratum, time, hazard) = naive_sums(y, scores, weights, efron)
     function = likelihood(y, weights, efron)
     known = weights > 0
-    expected = np.array([gradient, np.maximum(hessian, 0.0)])[:, known]
+    expected = np.array([gradient, hessian])[:, known]
     found = derivatives(function, scores)[:, known]
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
     value = naive_nll(y[known], scores[known], weights[known], efron)
@@ -225,6 +238,20 @@ def test_weights_that_are_not_whole():
     assert np.isfinite(scaled)
     uneven = derivatives(likelihood(Y, WEIGHT / 7, True), scores)
     assert np.isfinite(uneven).all()
+
+
+@pytest.mark.parametrize("name", ["cox", "cox_efron"])
+def test_the_unit_of_small_weights_does_not_matter(name):
+    """Weights that sum to 1 are usual, and no row of them is a copy."""
+    weight = RNG.uniform(0.2, 1.0, N)
+    one, other = (
+        LGBMRegressor(objective=name, min_child_weight=0.0, **SMALL)
+        .fit(X, Y, sample_weight=w)
+        .predict(X, raw_score=True)
+        for w in (weight, weight / weight.sum())
+    )
+    assert np.ptp(one) > 1
+    np.testing.assert_allclose(other, one, rtol=1e-6)
 
 
 @pytest.mark.parametrize("efron", [False, True])

@@ -7,13 +7,16 @@ tests/helpers/invariants.py FIRST STOP` tries the cases of other numbers.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import invariants
 import numpy as np
 import pytest
-from invariants import EXCEPTIONS, INVARIANTS, Case, Trial, broken, reason_against
+import random_fits
+from invariants import EXCEPTIONS, INVARIANTS, broken, reason_against
+from random_fits import WITHOUT, Case, Trial
 
 from skgoss.objectives.objectives import OBJECTIVES
 from skgoss.parameters.table import OPTIONS
@@ -23,6 +26,35 @@ BY_DAY = 2  # cases of each objective
 AT_NIGHT = 2240
 CHUNK = 140
 FIRST = AT_NIGHT * int(os.environ.get("SKGOSS_NIGHT", "0"))
+
+
+# What does not hold yet, by its cause: names of invariants, and the cases.
+KNOWN: dict[str, tuple[set[str], Callable[[Case], Any]]] = {
+    "lines are used for rows that they were not fitted on": (
+        {"never_rises", "preset_and_folds"},
+        lambda c: c.value("linear_tree") and c.data["missing"] != "none",
+    ),
+    "spreads are measured by hashes of targets": (
+        {"units_of_y", "offsets_of_y", "signs_of_y", "noise_in_y"},
+        lambda c: c.spec.distribution,
+    ),
+    "a missing value counts as 0 where none was learned": (
+        {"larger_child"},
+        lambda c: True,
+    ),
+    "a percentile of a leaf need not have the least loss": (
+        {"never_rises", "order_of_rows"},
+        lambda c: c.spec.renewal_level,
+    ),
+    "a step of a leaf leads to errors of the other side": (
+        {"never_rises"},
+        lambda c: c.objective == "expectile",
+    ),
+}
+
+
+def is_known(name: str, case: Case) -> bool:
+    return any(name in names and concerns(case) for names, concerns in KNOWN.values())
 
 
 def complaints(case: Case) -> list[str]:
@@ -37,14 +69,14 @@ def complaints(case: Case) -> list[str]:
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_invariants_hold(objective):
-    cases = [invariants.drawn(objective, seed) for seed in range(BY_DAY)]
+    cases = [random_fits.drawn(objective, seed) for seed in range(BY_DAY)]
     assert [what for case in cases for what in complaints(case)] == []
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("first", range(FIRST, FIRST + AT_NIGHT, CHUNK))
 def test_invariants_hold_at_night(first):
-    cases = map(invariants.draw, range(first, first + CHUNK))
+    cases = map(random_fits.draw, range(first, first + CHUNK))
     assert [what for case in cases for what in complaints(case)] == []
 
 
@@ -53,26 +85,26 @@ def test_invariants_hold_at_night(first):
 
 @pytest.fixture(scope="module")
 def cases():
-    return [invariants.draw(number) for number in range(40 * len(OBJECTIVES))]
+    return [random_fits.draw(number) for number in range(40 * len(OBJECTIVES))]
 
 
 def test_each_option_is_in_cases_or_has_a_reason(cases):
     found = {name for case in cases for name in case.options}
     for option in OPTIONS:
-        assert (option.name in found) != (option.name in invariants.WITHOUT), option.name
+        assert (option.name in found) != (option.name in WITHOUT), option.name
 
 
 def test_options_have_other_values_than_their_defaults(cases):
     for option in OPTIONS:
         values = {repr(case.options.get(option.name)) for case in cases}
-        is_left_out = option.name in invariants.WITHOUT
+        is_left_out = option.name in WITHOUT
         assert is_left_out or values - {repr(option.default), "None"}, option.name
     types = {case.options.get("boosting_type") for case in cases}
     assert types >= BOOSTING_TYPES.keys()
 
 
 def test_each_value_of_the_data_is_in_cases(cases):
-    for axis, values in invariants.DATA.items():
+    for axis, values in random_fits.DATA.items():
         assert {case.data[axis] for case in cases} == set(values)
 
 
@@ -130,8 +162,8 @@ def test_mistakes_are_seen(mistake, monkeypatch):
     changes, name = MISTAKES[mistake]
     spec = replace(OBJECTIVES["regression"], **changes)
     monkeypatch.setitem(OBJECTIVES, "regression", spec)
-    plain = invariants.drawn("regression", 0)
-    case = replace(plain, options={}, data=invariants.PLAIN)
+    plain = random_fits.drawn("regression", 0)
+    case = replace(plain, options={}, data=random_fits.PLAIN)
     assert broken(name, Trial(case)) is not None
 
 
@@ -141,14 +173,7 @@ def test_steps_that_are_too_long_are_seen(monkeypatch):
     options = {"learning_rate": 1.0, "poisson_max_delta_step": 1e-3}
     found = []
     for seed in range(10):
-        data = {**invariants.PLAIN, "start": "scores"}
-        case = replace(invariants.drawn("poisson", seed), options=options, data=data)
+        data = {**random_fits.PLAIN, "start": "scores"}
+        case = replace(random_fits.drawn("poisson", seed), options=options, data=data)
         found.append(broken("never_rises", Trial(case)))
     assert any(found)
-
-
-# --- Known mistakes -------------------------------------------------------------------
-
-
-def is_known(name: str, case: Case) -> bool:
-    return False

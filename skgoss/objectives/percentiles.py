@@ -35,18 +35,16 @@ class GroupedRows:
 
 
 def percentiles(groups: GroupedRows, level: float, partition: RowPartition) -> Floats:
-    """LightGBM's percentiles of groups of rows.
+    """Percentiles of groups of rows.
 
-    Without weights, they interpolate between order statistics (NumPy's default). Whole
-    weights are numbers of copies: the result is that of the copies. Other weights
-    follow LightGBM's rule: in the sorted values, take the first whose cumulated weight
-    exceeds ``level`` of the total, and the value before it. If the first of these
-    weighs at least 1, interpolate between the two; else the result is the value before.
-    Rows of equal value are in the order of their numbers. Rows that weigh less than
-    2**-51 of the total are left out.
+    Without weights, they interpolate between order statistics, as LightGBM's (NumPy's
+    default). Whole weights are numbers of copies: the result is that of the copies. By
+    other weights, it is the value with the least pinball loss: the first of the sorted
+    values up to which the weight exceeds ``level`` of the total. If the values before
+    it weigh just as much, it is the middle between it and the value before. Rows that
+    weigh less than 2**-51 of the total are left out.
 
-    The unit of a row is the weight of one of its copies. LightGBM's rule is then
-    applied to the copies. Groups without rows have 0.0.
+    The unit of a row is the weight of one of its copies. Groups without rows have 0.0.
     """
     weighted = _weighted(groups, partition.collectives)
     totals = weighted.totals(partition.collectives)
@@ -89,10 +87,7 @@ class _Weighted:
     start: Ints  # (n_groups + 1,): where the rows of each group begin, and the end
     rows: NDArray[np.integer]
     values: Floats
-    # (2, m): the weights of the rows, whole numbers above 0, and the numbers of copies.
-    # None: ones.
-    weights: Floats | None
-    grain: Floats  # (n_groups,): 1 where weights are numbers of copies
+    weights: Floats | None  # (m,): of the rows, whole numbers above 0; None: ones
     # (n_groups,): where weights are numbers of copies, and there are no units.
     interpolates: NDArray[np.bool_]
     # (n_groups,): the weight of rows that were before these and have been left out.
@@ -103,7 +98,7 @@ class _Weighted:
         """The weight of each group, of the rows of all processes."""
         local: NDArray[Any] = np.diff(self.start)
         if self.weights is not None:
-            local = reduced(np.add, self.weights[0], self.start, 0.0)
+            local = reduced(np.add, self.weights, self.start, 0.0)
         sums = np.sum(collectives.all_gather(local), axis=0)
         return list(map(int, sums))
 
@@ -111,7 +106,7 @@ class _Weighted:
         """The percentile is at the first row up to which the weight is more than it."""
         if self.interpolates[g]:
             return total - 1 - int(_from_top(total, level))
-        return min(int(total * self.grain[g] * level / self.grain[g]), total - 1)
+        return min(int(total * level), total - 1)
 
     def percentile(self, g: int, total: int, level: float) -> float:
         """The percentile of a group."""
@@ -124,7 +119,7 @@ class _Weighted:
             previous, here = np.partition(values, at)[at].tolist()
         else:
             order = np.argsort(values, kind="stable")
-            grains, copies = self.weights[:, rows][:, order]
+            grains = self.weights[rows][order]
             up_to = before + np.cumsum(grains)
             i = int(np.searchsorted(up_to, position, side="right"))
             at = [min(max(i - 1, 0), last), min(i, last)]
@@ -137,15 +132,10 @@ class _Weighted:
             below = here if start < position else previous
             # The sign of a zero would depend on the order of equal values.
             return float(here - (here - below) * (above - int(above)) + 0.0)
-        grain = float(self.grain[g])
-        unit = float(grains[at[1]] / copies[at[1]] * grain)
-        inside = total * grain * level - start * grain
-        is_last_copy = up_to[at[1]] == total and copies[at[1]] <= 1.0
-        if is_last_copy or inside >= unit:
+        is_first = i == 0 and before == 0
+        if start < total * level or is_first:
             return float(here + 0.0)
-        if unit < 1.0:
-            return float(previous + 0.0)
-        return float(previous + inside / unit * (here - previous) + 0.0)
+        return float(0.5 * (previous + here) + 0.0)
 
 
 def _from_top(total: int, level: float) -> float:
@@ -158,10 +148,10 @@ def _weighted(groups: GroupedRows, collectives: Collectives) -> _Weighted:
     """The groups with the weights of rows in grains."""
     rows, values, start = groups.rows, groups.values, groups.start
     n_groups = len(start) - 1
-    grain, is_whole = np.ones(n_groups), np.full(n_groups, True)
+    is_whole = np.full(n_groups, True)
     rest = np.zeros(n_groups, np.int64), np.zeros(n_groups)
     if groups.weight is None and groups.unit is None:
-        return _Weighted(start, rows, values, None, grain, is_whole, *rest)
+        return _Weighted(start, rows, values, None, is_whole, *rest)
     group = np.repeat(np.arange(n_groups), np.diff(start))
     copies, unit = np.ones((2, len(rows)))
     if groups.unit is not None:
@@ -174,6 +164,7 @@ def _weighted(groups: GroupedRows, collectives: Collectives) -> _Weighted:
         copies = np.where(is_whole[group], groups.weight, 1.0)
         unit = unit * np.where(is_whole[group], 1.0, groups.weight)
     interpolates = is_whole & (groups.unit is None)
+    grain = np.ones(n_groups)
     if not interpolates.all():
         spans = [slice(*ends) for ends in pairwise(start.tolist())]
         exact = [exact_sum.exact_sum(unit[span], copies[span]) for span in spans]
@@ -181,11 +172,11 @@ def _weighted(groups: GroupedRows, collectives: Collectives) -> _Weighted:
         exponent = np.frexp([exact_sum.rounded(one) for one in sums])[1]
         grain = np.ldexp(1.0, np.maximum(exponent - 50, -1074))
         grain[interpolates] = 1.0
-    weights = np.stack([np.rint(unit / grain[group]) * copies, copies])
-    left = np.flatnonzero(weights[0] > 0)
-    rows, values, weights = rows[left], values[left], weights[:, left]
+    weights = np.rint(unit / grain[group]) * copies
+    left = np.flatnonzero(weights > 0)
+    rows, values, weights = rows[left], values[left], weights[left]
     start = np.searchsorted(left, start)
-    return _Weighted(start, rows, values, weights, grain, interpolates, *rest)
+    return _Weighted(start, rows, values, weights, interpolates, *rest)
 
 
 def _gathered(
@@ -195,8 +186,7 @@ def _gathered(
     position = [groups.position(g, total, level) for g, total in enumerate(totals)]
     collectives, weights = partition.collectives, groups.weights
     keys = ordered_keys(groups.values)
-    grains = None if weights is None else np.ascontiguousarray(weights[0])
-    near = nearest(keys, groups.start, grains, np.array(position), collectives)
+    near = nearest(keys, groups.start, weights, np.array(position), collectives)
     below = np.full(len(position), -np.inf)
     if near.before.any():
         is_below = keys < np.repeat(near.low, np.diff(groups.start))
@@ -207,17 +197,16 @@ def _gathered(
         np.repeat(np.arange(len(position)), np.diff(near.start)),
         partition.numbers[groups.rows[near.at]],
         groups.values[near.at],
-        np.empty((2, 0)) if weights is None else weights[:, near.at],
+        np.empty(0) if weights is None else weights[near.at],
     )
     everyones, *columns = zip(*collectives.all_gather(local), strict=True)
-    group, rows, values, gathered = (np.concatenate(c, axis=-1) for c in columns)
+    group, rows, values, gathered = (np.concatenate(c) for c in columns)
     order = np.lexsort((rows, group))
     return _Weighted(
         np.searchsorted(group[order], np.arange(len(position) + 1)),
         rows[order],
         values[order],
-        None if weights is None else gathered[:, order],
-        groups.grain,
+        None if weights is None else gathered[order],
         groups.interpolates,
         near.before,
         np.max(everyones, axis=0),

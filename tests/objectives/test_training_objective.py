@@ -177,6 +177,22 @@ def boosted_like(objective, leaves):
     return scores
 
 
+def has_fractions(objective):
+    """Whether errors have weights that are not whole.
+
+    Their percentiles have the least loss here; LightGBM takes the value before.
+    """
+    weights = objective.weight, objective.renewal_weight
+    are_whole = all(w is None or not (w % 1).any() for w in weights)
+    return objective.renews_leaves and not are_whole
+
+
+def renewal_loss(objective, score):
+    weight = np.ones(N) if objective.weight is None else objective.weight
+    unit = 1.0 if objective.renewal_weight is None else objective.renewal_weight
+    return pinball_loss(objective.y, objective.renewal_level, weight * unit, score)
+
+
 @pytest.mark.parametrize("average", [True, False])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("case", CASES)
@@ -206,7 +222,12 @@ def test_leaf_values_are_those_of_lightgbm(case, weighted, average):
     leaves = model.predict(X, pred_leaf=True).reshape(N, ROUNDS, k).transpose(1, 2, 0)
     raw = model.predict(X, raw_score=True).reshape(N, k)
     scores = boosted_like(objective, leaves).T
-    np.testing.assert_allclose(scores, raw, rtol=2e-5, atol=2e-5)
+    if has_fractions(objective):
+        ours = boosted_like(objective, leaves[:1])[0]
+        theirs = model.predict(X, raw_score=True, num_iteration=1)
+        assert renewal_loss(objective, ours) < renewal_loss(objective, theirs)
+    else:
+        np.testing.assert_allclose(scores, raw, rtol=2e-5, atol=2e-5)
 
     predicted = model.predict(X).reshape(N, k)
     np.testing.assert_allclose(objective.link(raw), predicted, rtol=1e-12)
@@ -274,7 +295,11 @@ def test_a_model_without_splits_predicts_what_lightgbm_s_does(name, weighted):
     for model, predict in models(name, n_estimators=1, min_child_samples=N):
         predictions.append(predict(model.fit(X, y, sample_weight=weight) and X))
     ours, theirs = predictions
-    np.testing.assert_allclose(ours, theirs, rtol=2e-6)
+    objective = make(name, y, weight)
+    if has_fractions(objective):
+        assert renewal_loss(objective, ours) < renewal_loss(objective, theirs)
+    else:
+        np.testing.assert_allclose(ours, theirs, rtol=2e-6)
 
 
 def test_weights_mean_copies_in_a_model():
@@ -322,23 +347,17 @@ def test_a_classifier_of_two_classes_learns_numbers_with_a_warning(name):
 # --- Percentiles ----------------------------------------------------------------------
 
 
-def naive_weighted_percentile(values, level, weight):
-    """LightGBM's rule (since 4.7), word by word."""
-    rows = sorted(range(len(values)), key=lambda i: values[i])
-    cumulated, total = [], 0.0
-    for i in rows:
-        total += weight[i]
-        cumulated.append(total)
-    sought = total * level
-    above = [i for i, c in enumerate(cumulated) if c > sought]
-    i = above[0] if above else len(rows) - 1
-    here = values[rows[i]]
-    if i in (0, len(rows) - 1):
-        return here
-    before, step = values[rows[i - 1]], cumulated[i] - cumulated[i - 1]
-    if step >= 1:
-        return before + (sought - cumulated[i - 1]) / step * (here - before)
-    return before
+def pinball_loss(values, level, weight, predicted):
+    error = values - predicted
+    return weight @ (error * np.where(error >= 0, level, level - 1.0))
+
+
+def assert_least_loss(found, values, level, weight):
+    """No value has a smaller loss."""
+    least = min(pinball_loss(values, level, weight, v) for v in values)
+    loss = pinball_loss(values, level, weight, found)
+    assert loss <= least + 1e-12 * np.abs(values) @ weight
+    assert values.min() <= found <= values.max()
 
 
 @pytest.mark.parametrize("level", [0.0, 0.1, 0.25, 0.5, 0.9, 1.0])
@@ -350,9 +369,9 @@ def test_percentile(level, n):
     for scale in (0.3, 3.0):
         weight = scale * RNG.random(n)
         result = percentile(values, level, weight)
-        np.testing.assert_allclose(
-            result, naive_weighted_percentile(values, level, weight), rtol=1e-12
-        )
+        assert_least_loss(result, values, level, weight)
+        order = RNG.permutation(n)
+        assert percentile(values[order], level, weight[order]) == result
         padded = percentile(
             np.append(values, [-9.0, 0.0, 9.0]), level, np.append(weight, [0, 0, 0])
         )
@@ -380,11 +399,18 @@ def test_whole_weights_are_copies_whatever_a_copy_weighs(level, n):
     many, its_unit = np.repeat(values, copies), np.repeat(unit, copies)
     result = percentile(values, level, copies.astype(float), unit)
     assert result == percentile(many, level, None, its_unit)
-    naive = naive_weighted_percentile(many, level, its_unit)
-    np.testing.assert_allclose(result, naive, rtol=1e-9)
+    assert_least_loss(result, many, level, its_unit)
     product = percentile(values, level, 0.3 * unit)
     halves = np.full(n, 0.3)
     assert percentile(values, level, halves, unit) == product
+
+
+def test_a_percentile_between_equal_weights_is_their_middle():
+    values, weight = np.array([1.0, 2.0, 4.0, 8.0]), np.array([0.5, 0.25, 0.5, 0.25])
+    assert percentile(values, 0.5, weight) == 3.0
+    assert percentile(values, 0.25, weight) == 1.0
+    assert percentile(-values, 0.5, weight) == -3.0
+    assert percentile(np.array([1.0, 2.0]), 0.5, np.array([0.1, 0.9])) == 2.0
 
 
 def test_percentile_of_huge_whole_weights():

@@ -206,7 +206,7 @@ def test_renewed_leaves_of_partitions(name, weight, n_ranks, few_rows_gathered):
         return objective.renewed_leaves(score[rows], groups, of_rows(weight, rows))
 
     expected = values(None, np.arange(N))
-    assert len(np.unique(expected)) > 5
+    assert len(np.unique(expected)) > 4
     for got in by_partition(N, n_ranks, n_ranks, values):
         assert got.tobytes() == expected.tobytes()
 

@@ -197,6 +197,8 @@ data frames with whole numbers as column names:
     users/columns_named_by_whole_numbers_have_no_names
 a monotone_penalty of at least max_depth:
     training/a_penalty_of_every_depth_gives_a_warning
+percentiles by other weights, and in 'mape':
+    objectives/a_percentile_between_equal_weights_is_their_middle
 fractions in a categorical_feature column:
     columns/numbers_that_are_not_whole_are_refused
 fractions in a categorical column in predict:

@@ -7,13 +7,13 @@ option, objective or boosting type joins by itself.
 from __future__ import annotations
 
 import ast
+import hashlib
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
-from zlib import crc32
 
 import numpy as np
 from scipy.special import expit
@@ -28,6 +28,12 @@ RNG = np.random.Generator
 Floats = np.ndarray
 Options = dict[str, Any]
 Matrix = np.ndarray
+
+
+def number_of(text: str) -> int:
+    """A number that looks random, the same for the same text."""
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=4).digest())
+
 
 ESTIMATORS = {"classification": LGBMClassifier, "ranking": LGBMRanker}
 
@@ -174,7 +180,7 @@ class Case:
 
     def random(self, purpose: str) -> RNG:
         """Random numbers that do not depend on other parts of the case."""
-        return np.random.default_rng([self.seed, crc32(purpose.encode())])
+        return np.random.default_rng([self.seed, number_of(purpose)])
 
     def value(self, name: str) -> Any:
         return self.options.get(name, DEFAULTS[name])
@@ -401,7 +407,7 @@ def drawn_options(objective: str, seed: int, rows: Rows) -> Options:
         name, readers = option.name, _READERS.get(option.name)
         often = OFTEN.get(name, 0.4 if readers else RARELY)
         # A new option does not change what others get.
-        number = crc32(f"{name} {seed}".encode())
+        number = number_of(f"{name} {seed}")
         is_read = readers is None or objective in readers
         if name not in WITHOUT and is_read and number < often * 2.0**32:
             rng = np.random.default_rng(number)
@@ -497,7 +503,7 @@ def draw(number: int) -> Case:
 
 def drawn(objective: str, seed: int) -> Case:
     """A case of an objective."""
-    seed = crc32(f"{objective} {seed}".encode())
+    seed = number_of(f"{objective} {seed}")
     rng = np.random.default_rng(seed)
     data = {axis: values[rng.integers(len(values))] for axis, values in DATA.items()}
     # Most cases break few assumptions: failures have few reasons.

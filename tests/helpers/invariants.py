@@ -809,9 +809,6 @@ EXCEPTIONS: dict[str, Reasons] = {
     "signs_of_y": _NO_UNITS
     | {
         "targets that cannot be negative": lambda c: _unit(c).turns,
-        "percentiles by weights that are not whole begin below": lambda c: (
-            _has_kink(c) and c.data["weights"] not in ("none", "whole")
-        ),
     },
     "order_of_rows": _SAMPLES_ROWS | _BIN_SAMPLE | _RATES,
     "order_of_classes": {
@@ -847,7 +844,9 @@ EXCEPTIONS: dict[str, Reasons] = {
     | {"weights are exponents": lambda c: c.spec.weighs_rows},
     "units_of_weights": {
         "weights are exponents": lambda c: c.spec.weighs_rows,
-        "percentiles by weights that are not whole depend on their unit": _has_kink,
+        "percentiles of whole weights are interpolated": lambda c: (
+            c.objective == "quantile"
+        ),
         "with whole weights, hessians and copies have other bits": lambda c: (
             c.data["weights"] in ("none", "whole") and c.objective not in COX
         ),

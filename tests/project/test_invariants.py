@@ -42,9 +42,13 @@ KNOWN: dict[str, tuple[set[str], Callable[[Case], Any]]] = {
         {"larger_child"},
         lambda c: True,
     ),
-    "a percentile of a leaf need not have the least loss": (
-        {"never_rises", "order_of_rows"},
-        lambda c: c.spec.renewal_level,
+    "quantiles are interpolated": (
+        {"never_rises"},
+        lambda c: c.objective == "quantile",
+    ),
+    "constraints move percentiles": (
+        {"never_rises"},
+        lambda c: c.spec.renewal_level and "monotone_constraints" in c.options,
     ),
     "a step of a leaf leads to errors of the other side": (
         {"never_rises"},

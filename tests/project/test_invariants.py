@@ -35,7 +35,7 @@ KNOWN: dict[str, tuple[set[str], Callable[[Case], Any]]] = {
         lambda c: c.value("linear_tree") and c.data["missing"] != "none",
     ),
     "spreads are measured by hashes of targets": (
-        {"units_of_y", "offsets_of_y", "signs_of_y", "noise_in_y"},
+        {"units_of_y", "offsets_of_y", "signs_of_y", "noise_in_y", "units_of_weights"},
         lambda c: c.spec.distribution,
     ),
     "a missing value counts as 0 where none was learned": (

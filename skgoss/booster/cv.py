@@ -40,7 +40,7 @@ from skgoss.training.callback_api import (
     may_lag,
 )
 from skgoss.training.lockstep import Lockstep
-from skgoss.training.rounds import AHEAD, FAR_AHEAD
+from skgoss.training.rounds import MAX_FOLLOWING, MAX_FOLLOWING_IF_NONE_ENDS
 from skgoss.training.schedule import at_once
 from skgoss.utils import threads
 from skgoss.utils.messages import said_once, type_name
@@ -329,8 +329,9 @@ def _boost(fits: list[Fit], n_at_once: int, return_cvbooster: bool) -> dict[str,
     history: History = {}
     model.boosters = [Booster._from_model(fit) for fit in fits]
     calls, limit = fits[0].calls, fits[0].limit
-    is_free = may_lag(calls) and not limit.has_end
-    ahead = (AHEAD if may_end(calls) else FAR_AHEAD) if is_free else 0
+    ahead = 0
+    if may_lag(calls) and not limit.has_end:
+        ahead = MAX_FOLLOWING if may_end(calls) else MAX_FOLLOWING_IF_NONE_ENDS
     with Lockstep([fit.state for fit in fits], n_at_once, ahead) as together:
         is_over = limit.after_round(together.settings.n_estimators)
         stop = loop.run(

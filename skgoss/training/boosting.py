@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from itertools import starmap
 from typing import Any, TypeVar
@@ -12,175 +11,43 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss._engine.locks import CertainEnd, NonBlockingLock
 from skgoss._engine.objectives.loss_kernels import Loss
 from skgoss._engine.training.forest import Forest as GrownTrees
-from skgoss._engine.training.grower import TreeGrower
-from skgoss._engine.training.score import add_trees
+from skgoss._engine.training.grower import MAX_DRAWS, TreeGrower
 from skgoss.binning.binned_dataset import BinnedDataset
-from skgoss.binning.rows import Rows
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.linear import LinearLeaves, RawColumns
 from skgoss.objectives.gradients import Custom, Likelihood
-from skgoss.objectives.metrics import CustomMetric
 from skgoss.objectives.survival import Baseline, PartialLikelihood
 from skgoss.objectives.training_objective import Objective
 from skgoss.parameters.settings import Settings
 from skgoss.training import constraints, ensemble_builder, sampling
 from skgoss.training.binned import BinnedRows, BinnedTrees
-from skgoss.training.evaluation import EvalResult, EvaluationSet
+from skgoss.training.evaluation import EvaluationSet
+from skgoss.training.grown_rounds import GrownRounds
 from skgoss.training.noise import row_keys
-from skgoss.training.rounds import AHEAD, FAR_AHEAD, Change, Rounds
-from skgoss.training.spread import RoundOfSpread, Spread
+from skgoss.training.rounds import MAX_FOLLOWING, MAX_FOLLOWING_IF_NONE_ENDS, Change
+from skgoss.training.scores import ScoredRounds, initial_scores
+from skgoss.training.spread import Spread
 from skgoss.utils.cancellation import CURRENT_SCOPE
 from skgoss.utils.messages import STANDS_FOR_LIGHTGBM
 
 Floats = NDArray[np.float64]
 Grown = TypeVar("Grown")
 
-# The arrays of the linear models of rounds, as the grower makes them.
-Lines = list[tuple[NDArray[Any], ...]]
+# The arrays of the linear models of the leaves of rounds, as the grower makes them.
+LeafModels = list[tuple[NDArray[Any], ...]]
 
-# So many times columns and thresholds are drawn for a round without a split.
-_DRAWS = 30
-
-# If somebody watches the rounds, those that read so many values may grow ahead: perhaps
-# in vain, which takes some milliseconds, and their scores are kept. In larger fits
-# Python's part of a round counts for little. Not tuned.
-_MOST_VALUES = 1 << 22
+# If rounds are evaluated one by one, several grow at once only if each reads at most
+# this number of values: perhaps in vain, which then takes some milliseconds.
+_MAX_VALUES = 1 << 22
 
 
-# Rows and the scores, (n_scores, n_rows), that trees are added to.
-Scored = tuple[BinnedRows, Floats]
-
-
-class LockedRounds(Rounds):
-    """What all states of boosting share: evaluation sets, one thread that trains.
-
-    ``make_training_set`` returns an evaluation set of the training rows, for
-    `eval_train`.
-    """
-
-    def __init__(
-        self,
-        n_threads: int,
-        make_training_set: Callable[[], EvaluationSet] | None,
-        sets: Sequence[EvaluationSet] = (),
-    ) -> None:
-        self.n_threads = n_threads
-        self.make_training_set = make_training_set
-        self.sets = list(sets)
-        self.unlisted_sets = []
-        self._lock = NonBlockingLock(
-            "This Booster is already training a round: objectives, metrics and"
-            " other threads must not train it at the same time."
-        )
-
-    def evaluate(self) -> list[EvalResult]:
-        return self.evaluate_sets(self.sets) if self.sets else []
-
-    def evaluate_sets(
-        self, sets: Sequence[EvaluationSet], more: Sequence[CustomMetric] = ()
-    ) -> list[EvalResult]:
-        with self._lock:
-            self._settle(for_scores=True)
-            results: list[EvalResult] = []
-            for evaluation_set in sets:
-                scores = self.raw_scores(evaluation_set)
-                results += evaluation_set.measure(scores, self.n_threads, more)
-            return results
-
-    def add(self, evaluation_set: EvaluationSet, *, is_listed: bool = True) -> None:
-        with self._lock:
-            self._settle()
-            self._start_scoring(evaluation_set)
-            (self.sets if is_listed else self.unlisted_sets).append(evaluation_set)
-
-    def expecting(self, n_rounds: int, *, is_watched: bool, may_end: bool) -> Expected:
-        return Expected(self, n_rounds, is_watched, may_end)
-
-    @abstractmethod
-    def _start_scoring(self, evaluation_set: EvaluationSet) -> None:
-        """Set the scores of a new evaluation set."""
-
-    @abstractmethod
-    def _settle(self, *, for_scores: bool = False) -> None:
-        """Undo a change that has not been finished, and forget rounds grown ahead.
-
-        Without these, the next change follows from the finished rounds alone. If it is
-        only ``for_scores``, those that the rounds ahead have kept do. A change that
-        failed is not undone before: this takes time, and many are not used again.
-        """
-
-
-class Expected(CertainEnd):
-    """A `with` body whose rounds may grow before they are asked for."""
-
-    def __init__(
-        self, rounds: LockedRounds, n_rounds: int, is_watched: bool, may_end: bool
-    ) -> None:
-        self._rounds, self._n_rounds = rounds, n_rounds
-        self._kind = is_watched, may_end
-
-    def _begin(self) -> None:
-        self._rounds.expect(self._n_rounds, *self._kind)
-
-    def _end(self, *error: Any) -> None:
-        self._rounds.expect(0, *self._kind)
-
-
-@dataclass(eq=False)
-class GrownRounds:
-    """Some rounds of a fit: all that readers and later rounds see of them.
-
-    Once they are finished, they do not change, but for `ensemble`, which is set when it
-    is first needed. The forest and the lists may also have later rounds. Only these are
-    dropped or changed: a fit that takes finished rounds back continues with copies.
-    """
-
-    n: int
-    start: Floats
-    forest: GrownTrees | None  # None: no column can be split
-    # (n,): the factors of each round's trees; None: 1.
-    factors: Floats | None = None
-    # The linear models of the leaves of each round.
-    linear: list[LinearLeaves] = field(default_factory=list)
-    # What each round of a distribution leaves behind.
-    spread: list[RoundOfSpread] = field(default_factory=list)
-    # What each round of DART has dropped.
-    dropouts: list[Any] = field(default_factory=list)
-    # Of evaluation sets of other rows than those of training, and of all sets if a
-    # round has been grown ahead: the raw scores, (n_scores, n_rows).
-    scores: dict[EvaluationSet, Floats] = field(default_factory=dict)
-    # The same with the next round, if it has grown before it is asked for.
-    following: GrownRounds | None = None
-    ensemble: Ensemble | None = None
-
-    def first(self, n: int) -> GrownRounds:
-        """A copy of the first rounds."""
-        n = min(n, self.n)
-        forest = self.forest
-        return replace(
-            self,
-            n=n,
-            forest=None if forest is None else forest.copy(0, n * len(self.start)),
-            factors=None if self.factors is None else self.factors[:n],
-            linear=self.linear[:n],
-            spread=self.spread[:n],
-            dropouts=self.dropouts[:n],
-            scores={},
-            following=None,
-            ensemble=None,
-        )
-
-
-class Boosting(LockedRounds):
+class Boosting(ScoredRounds):
     """The state of a fit: the scores of the training rows and the trees so far.
 
-    Readers see the rounds that are ``finished``. The scores are those of the rounds
-    that have ``grown``: the same object, unless a change goes on or has been
-    interrupted, or rounds have grown ahead. So one assignment to ``finished`` publishes
-    a change, and one that never came is undone when the fit is next used: `_settle`.
+    Readers see the rounds that are ``finished``: one assignment publishes a change, and
+    one that never came is undone when the fit is next used (`_settle`).
 
     Boosting starts from the best constant, in addition to ``init_score``, of shape
     (n_scores, n_rows). The trees include the constant, but not these scores. If they
@@ -189,13 +56,8 @@ class Boosting(LockedRounds):
     In ``settings``, columns have numbers.
     """
 
-    # Made only if a column can be split.
-    grower: TreeGrower
-
     # Whether the grower may add the values of new trees to the training scores itself.
     adds_while_growing = True
-    # Whether predictions are means of the trees and not sums.
-    average_output = False
     # Whether the steps of trees are limited, so that none increases the loss.
     limits_steps = True
     # Those of no rounds; None: all are 1.
@@ -273,8 +135,17 @@ class Boosting(LockedRounds):
         # The size of constant trees. These are asked for at any time, but all processes
         # must communicate at the same time.
         self._size = (0, 0.0) if self.can_split else objective.size()
-        # The rounds that will be asked for, and how many may be grown before they are.
-        self._n_expected, self._most_ahead = 0, 1
+        # How many of the expected rounds may grow at once.
+        self._max_at_once = 1
+        # Whether the engine grows rounds, or each needs Python.
+        self.grows_in_engine = (
+            self.can_split
+            and self.adds_while_growing
+            and self.spread is None
+            and not isinstance(objective.derivatives, Custom)
+            and objective.renewal_level is None
+            and self.partition.collectives.n_ranks == 1
+        )
         self.constraints = None
         if not settings.given.isdisjoint(constraints.OPTIONS):
             self.constraints = constraints.tree_constraints(self.settings, dataset)
@@ -380,56 +251,27 @@ class Boosting(LockedRounds):
 
     def expect(self, n_rounds: int, is_watched: bool, may_end: bool) -> None:
         self._forget_following()
-        self._n_expected = n_rounds if self._grows_ahead else 0
+        self._n_expected = n_rounds
         n_values = self.scores.size * len(self.dataset.feature)
         n_values += sum(scores.size for scores in self.finished.scores.values())
-        n_small = 1 + _MOST_VALUES // (1 + n_values)
-        self._most_ahead = min(
-            AHEAD if may_end else FAR_AHEAD,
-            n_small if is_watched else max(AHEAD, n_small),
+        n_small = 1 + _MAX_VALUES // (1 + n_values)
+        self._max_at_once = min(
+            MAX_FOLLOWING if may_end else MAX_FOLLOWING_IF_NONE_ENDS,
+            n_small if is_watched else max(MAX_FOLLOWING, n_small),
         )
 
-    @property
-    def _grows_ahead(self) -> bool:
-        """Whether the engine can grow several rounds."""
-        objective = self.objective
-        return (
-            self.can_split
-            and self.adds_while_growing
-            and self.spread is None
-            and not isinstance(objective.derivatives, Custom)
-            and objective.renewal_level is None
-            and self.partition.collectives.n_ranks == 1
-        )
-
-    def boost(self, begin: Callable[[], None] | None = None) -> bool:
-        if (scope := CURRENT_SCOPE.get()) is not None:
-            scope.check()
-        following = self.finished.following
-        if following is not None:
-            self.finished = following
-            return True
-        with self._lock:
-            self._settle()
-            if begin is not None:
-                begin()
-            if self.settings is not self._used_settings:
-                self._apply_changed_settings()
-            before = self.finished.n
-            n_rounds = min(self._n_expected, self._most_ahead)
-            if n_rounds > 1 and before > 0:
-                first = self._grow_ahead(n_rounds, scope.check if scope else None)
-                if first is not None:
-                    self.finished = first
-                    return True
-            self.grown = replace(self.finished, ensemble=None)
-            grew = self._boost_round(self.first_round + before)
-            self._n_expected = max(0, self._n_expected - 1)
-            if self.grown.n > before:
-                self.finished = self.grown
-            else:
-                self.grown = self.finished
-            return grew
+    def _grow(self) -> GrownRounds:
+        if self.settings is not self._used_settings:
+            self._apply_changed_settings()
+        n = self.finished.n
+        self.grown = replace(self.finished, has_split=True, ensemble=None)
+        if self.grows_in_engine:
+            first = self._grow_in_engine()
+        else:
+            first = self._grow_in_python()
+        if first.n == n:
+            self.grown = first = replace(self.finished, has_split=False)
+        return first
 
     def rest(self) -> None:
         if self.can_split:
@@ -481,24 +323,6 @@ class Boosting(LockedRounds):
         assert isinstance(likelihood, PartialLikelihood)
         return likelihood.baseline(self._scores_after(finished), self.n_threads)
 
-    def _scores_after(self, finished: GrownRounds) -> Floats:
-        """The raw scores of the training rows after some rounds.
-
-        Trees are added in the order of the rounds, which gives the bits of a fit that
-        ends with them.
-        """
-        scores = _initial_scores(finished.start, self.init_score, self.dataset.n_rows)
-        if finished.forest is None:
-            return scores
-        forest = finished.forest.copy(0, finished.n * self.n_scores)
-        total = np.zeros_like(scores) if self.average_output else scores
-        trees = BinnedTrees(*forest.arrays())
-        rounds = trees.by_round(self.n_scores, finished.linear)
-        factors = np.ones(len(rounds)) if finished.factors is None else finished.factors
-        for of_round, factor in zip(rounds, factors, strict=True):
-            of_round.add(self.rows, factor, self.n_threads, total)
-        return scores + total / max(1, finished.n) if self.average_output else total
-
     def resume(
         self, other: Boosting, with_metrics: Callable[[EvaluationSet], EvaluationSet]
     ) -> None:
@@ -515,18 +339,6 @@ class Boosting(LockedRounds):
                 if self.spread is not None and other.spread is not None:
                     self.spread.take(other.spread)
             self._follow(rounds)
-
-    def _settle(self, *, for_scores: bool = False) -> None:
-        if for_scores and self.finished.following is not None:
-            return
-        self._forget_following()
-        if self.grown is not self.finished:
-            self._follow(self.finished)
-
-    def _forget_following(self) -> None:
-        """Forget rounds that nobody has asked for: `_settle` drops their trees."""
-        if self.finished.following is not None:
-            self.finished = replace(self.finished, following=None)
 
     def first(self, n_rounds: int) -> GrownRounds:
         """A copy of the first finished rounds, for others to follow."""
@@ -555,61 +367,124 @@ class Boosting(LockedRounds):
         self._add_all_trees(scored_rows)
         self.finished = grown
 
-    def _reset_scores(self) -> None:
-        """Set all scores to those before the first round."""
-        start, n_rows = self.grown.start, self.dataset.n_rows
-        self.scores = _initial_scores(start, self.init_score, n_rows)
-        self.grown.scores = {
-            evaluation_set: self._start_scores(evaluation_set.rows)
+    def _grow_in_engine(self) -> GrownRounds:
+        """Grow rounds as long as they have splits; returns the first.
+
+        The first round of the fit grows alone, because it may change the start scores.
+        """
+        before, grown = self.finished, self.grown
+        n_rounds = min(self._n_expected + 1, self._max_at_once) if before.n else 1
+        sets = (*self.sets, *self.unlisted_sets)
+        scores: list[list[Floats]] = [[]] * (n_rounds + 1)
+        if sets:
+            sets, scores = self._scores_of_sets(n_rounds)
+        derivatives, objective = self.objective.derivatives, self.objective
+        is_kernel = isinstance(derivatives, Loss) and objective.trains_all
+        scope, models = CURRENT_SCOPE.get(), self._leaf_models()
+        n_split, has_failed = self._call_grower(
+            self.grower.grow_rounds,
+            derivatives if is_kernel else objective.gradients,
+            None if self.sampler is None else self.sampler.draw,
+            self.gradient,
+            self.hessian,
+            self.copy_weight,
+            self.scores,
+            self.first_round + before.n,
+            n_rounds,
+            [e.binned for e in sets] if sets else sets,
+            scores,
+            None if scope is None else scope.check,
+            models,
+        )
+        self._keep_leaf_models(models)
+        first = grown
+        for n in range(grown.n, before.n, -1):
+            of_sets = dict(zip(sets, scores[n - before.n], strict=True))
+            has_split = n - before.n <= n_split
+            following = None if n == grown.n else first
+            first = replace(
+                grown, n=n, scores=of_sets, has_split=has_split, following=following
+            )
+            # After a failure, the scores are those of no round.
+            if following is None and not has_failed:
+                self.grown = first
+        if before.n == 0:
+            self._keep_average_of_stumps()
+        return first
+
+    def _scores_of_sets(
+        self, n_rounds: int
+    ) -> tuple[tuple[EvaluationSet, ...], list[list[Floats]]]:
+        """Evaluation sets, and their scores: now, and room for those after each round.
+
+        The scores of the training rows are copied only if other rounds follow.
+        """
+        sets = tuple(
+            evaluation_set
             for evaluation_set in (*self.sets, *self.unlisted_sets)
-            if evaluation_set.binned is not None
-        }
+            if n_rounds > 1 or evaluation_set.binned is not None
+        )
+        now = [
+            self.scores if e.binned is None else self.finished.scores[e] for e in sets
+        ]
+        room = [[*map(np.empty_like, now)] for _ in range(n_rounds)]
+        return sets, [now, *room]
 
-    def _start_scores(self, rows: Rows) -> Floats:
-        return _initial_scores(self.grown.start, rows.init_score, len(rows.target))
-
-    def _start_scoring(self, evaluation_set: EvaluationSet) -> None:
-        if evaluation_set.binned is not None:
-            scores = self._start_scores(evaluation_set.rows)
-            self._add_all_trees([(evaluation_set.binned, scores)])
-            self.finished.scores[evaluation_set] = scores
-
-    def _boost_round(self, round_index: int) -> bool:
-        """Grow the trees of one round; returns whether a tree could be split."""
-        before, grown = round_index - self.first_round, self.grown
+    def _grow_in_python(self) -> GrownRounds:
+        """Grow a round whose gradients, leaf values or scores need Python."""
+        before, grown = self.finished.n, self.grown
         if grown.forest is None:
+            grown.n, grown.has_split = 1, False
             self._keep_average(np.ones(self.n_scores, dtype=bool))
-            grown.n = 1
-            return False
+            return grown
         renews = self.objective.renews_leaves
         self.objective.gradients(
             self.scores, self.gradient, self.hessian, self.n_threads, before
         )
         if self.spread is not None:
             self._begin_spread(self.spread)
+        round_index = self.first_round + before
         sample = self._drawn(round_index, self.gradient, self.hessian)
-        # The first trees have constant leaves.
-        is_first = before == 0 and self.init_ensemble is None
-        is_linear = self.settings.linear_tree and not is_first
-        # Lines are added to all rows.
-        is_whole = sample.rows is None or is_linear
-        added = self.adds_while_growing and is_whole and not renews
-        grew = self._grow(
-            sample, self.scores if added else None, round_index, is_linear=is_linear
+        is_added, models = self.adds_while_growing and not renews, self._leaf_models()
+        grown.has_split = self._call_grower(
+            self.grower.grow,
+            self.gradient,
+            sample.hessian,
+            self.copy_weight,
+            sample.rows,
+            self.scores if is_added else None,
+            round_index,
+            None if self.spread is None else self.spread.last.l2,
+            models,
         )
         if before == 0:
-            self._keep_average(np.diff(grown.forest.arrays()[2]) == 1)
-        if grew and renews:
+            self._keep_average_of_stumps()
+        if grown.has_split and renews:
             self._renew_leaves(sample.hessian)
-        grown.n = grown.forest.n_trees // self.n_scores
+        self._keep_leaf_models(models)
         if grown.n > before:
-            if self.settings.linear_tree and not is_linear:
-                leaves = grown.forest.arrays()[1]
-                grown.linear.append(LinearLeaves.constants(leaves["value"]))
-            self._add_new_trees(added)
+            self._add_new_trees(is_added)
             if self.spread is not None:
                 self._end_spread(self.spread)
-        return grew
+        return grown
+
+    def _leaf_models(self) -> LeafModels | None:
+        """What gets the linear models of the next trees; None: they are constant.
+
+        Those of the first round are.
+        """
+        is_first = self.finished.n == 0 and self.init_ensemble is None
+        return [] if self.settings.linear_tree and not is_first else None
+
+    def _keep_leaf_models(self, models: LeafModels | None) -> None:
+        """Count the rounds that have grown, and keep the models of their leaves."""
+        grown = self.grown
+        assert grown.forest is not None
+        grown.n = grown.forest.n_trees // self.n_scores
+        grown.linear += starmap(LinearLeaves, models or ())
+        if self.settings.linear_tree and len(grown.linear) < grown.n:
+            leaves = grown.forest.arrays()[1]
+            grown.linear.append(LinearLeaves.constants(leaves["value"]))
 
     def _drawn(
         self,
@@ -638,7 +513,7 @@ class Boosting(LockedRounds):
         start = self.initial_start
         if self.init_ensemble is not None:
             start, init_score = objective.start, None
-        scores = _initial_scores(start, init_score, self.dataset.n_rows)
+        scores = initial_scores(start, init_score, self.dataset.n_rows)
         spread.fresh_gradients(scores, gradient, hessian, self.n_threads)
         grown, rate = partial(self._grown_on, hessian), self.settings.learning_rate
         spread.measure_noise(gradient, hessian, grown, row_keys(self.dataset), rate)
@@ -662,7 +537,7 @@ class Boosting(LockedRounds):
                 self.copy_weight if self.copy_weight is None else self.copy_weight[:1],
                 sample.rows,
                 None,
-                (_DRAWS + index) << 32,
+                (MAX_DRAWS + index) << 32,
             )
             trees = BinnedTrees(*grower.forest.arrays())
             trees.add(self.rows, 1.0, self.n_threads, changes[index : index + 1])
@@ -678,95 +553,6 @@ class Boosting(LockedRounds):
         level = spread.end(changes, n_leaves, rate, self.scores, self.n_threads)
         self._add_level(self._scored_rows(), level)
 
-    def _add_level(self, scored_rows: Sequence[Scored], level: Floats) -> None:
-        for _, scores in scored_rows:
-            scores += level[:, None]
-
-    def _grow(
-        self,
-        sample: sampling.Sample,
-        scores: Floats | None,
-        round_index: int,
-        *,
-        is_linear: bool,
-    ) -> bool:
-        """Grow the trees of a round; returns whether one of them has a split.
-
-        If none has, other columns and thresholds are drawn, where these are random.
-        """
-        n_trees, options = self.grower.forest.n_trees, self.settings
-        shares = options.colsample_bytree, options.feature_fraction_bynode
-        draws = _DRAWS if options.extra_trees or min(shares) < 1 else 1
-        lines: Lines | None = None
-        grew = False
-        for draw in range(draws):
-            if draw:
-                self.grower.forest.drop(n_trees)
-            lines = [] if is_linear else None
-            grew = self._call_grower(
-                self.grower.grow,
-                self.gradient,
-                sample.hessian,
-                self.copy_weight,
-                sample.rows,
-                scores,
-                round_index + (draw << 32),
-                None if self.spread is None else self.spread.last.l2,
-                lines,
-            )
-            if grew:
-                break
-        self.grown.linear += starmap(LinearLeaves, lines or ())
-        return grew
-
-    def _grow_ahead(
-        self, n_rounds: int, check: Callable[[], None] | None
-    ) -> GrownRounds | None:
-        """Grow some rounds before they are asked for, as long as they have splits.
-
-        What is cold between rounds is Python's part of them. Returns the finished
-        rounds and the first of these, which the others are following; None if it has no
-        split, or one of them failed.
-        """
-        derivatives, objective = self.objective.derivatives, self.objective
-        is_kernel = isinstance(derivatives, Loss) and objective.trains_all
-        before = self.finished
-        self.grown = grown = replace(before, ensemble=None)
-        sets = (*self.sets, *self.unlisted_sets)
-        scores = [self.scores if e.binned is None else before.scores[e] for e in sets]
-        after = [[np.empty_like(of_set) for of_set in scores] for _ in range(n_rounds)]
-        lines: Lines | None = [] if self.settings.linear_tree else None
-        try:
-            n_grown = self._call_grower(
-                self.grower.grow_rounds,
-                derivatives if is_kernel else objective.gradients,
-                None if self.sampler is None else self.sampler.draw,
-                self.gradient,
-                self.hessian,
-                self.copy_weight,
-                self.scores,
-                self.first_round + before.n,
-                n_rounds,
-                [e.binned for e in sets],
-                [scores, *after],
-                check,
-                lines,
-            )
-        except ValueError:
-            # One of these rounds fails. Perhaps nobody asks for it.
-            self._most_ahead = 1
-            self._follow(before)
-            return None
-        grown.linear += starmap(LinearLeaves, lines or ())
-        self._n_expected -= n_grown
-        first = None
-        for n in range(n_grown, 0, -1):
-            of_sets = dict(zip(sets, after[n - 1], strict=True))
-            first = replace(grown, n=before.n + n, scores=of_sets, following=first)
-            if n == n_grown:
-                self.grown = first
-        return first
-
     def _call_grower(self, grow: Callable[..., Grown], *arguments: Any) -> Grown:
         try:
             return grow(*arguments)
@@ -776,6 +562,10 @@ class Boosting(LockedRounds):
                 f" round {self.first_round + self.finished.n}. Scale huge targets or"
                 " weights down."
             ) from error
+
+    def _keep_average_of_stumps(self) -> None:
+        assert self.grown.forest is not None
+        self._keep_average(np.diff(self.grown.forest.arrays()[2]) == 1)
 
     def _keep_average(self, is_stump: NDArray[np.bool_]) -> None:
         """Let classes whose first tree has no split predict their average.
@@ -818,90 +608,3 @@ class Boosting(LockedRounds):
             sign = self.constraints.sign
             values = constraints.clip_to_monotone(values, nodes, sign, values_of)
         forest.set_leaf_values(self.settings.learning_rate * values)
-
-    def _add_new_trees(self, added: bool) -> None:
-        """Add the new trees to all scores.
-
-        If ``added``, the grower has added them to the training scores.
-        """
-        scored_rows = self._scored_sets() if added else self._scored_rows()
-        # All rows find their leaves by their bins, also those outside the sample.
-        if scored_rows:
-            self._add_rounds(scored_rows, self.grown.n - 1)
-
-    def _add_all_trees(self, scored_rows: Sequence[Scored]) -> None:
-        """Add the trees of all rounds to scores, in the order of the rounds."""
-        spread = self.grown.spread
-        if self.can_split and not (spread or self.grown.linear):
-            self._add_rounds(scored_rows, 0)
-            return
-        for index, trees in enumerate(self._trees_by_round() if scored_rows else ()):
-            self._add_trees(scored_rows, trees)
-            if spread:
-                self._add_level(scored_rows, spread[index].level)
-
-    def _add_rounds(self, scored_rows: Sequence[Scored], first: int) -> None:
-        """Add the trees of all rounds from one on; of the last one, with its lines."""
-        forest, linear = self.grower.forest, self.grown.linear
-        for rows, scores in scored_rows:
-            table = rows.line_table(linear[-1]) if linear else None
-            add_trees(
-                forest,
-                first * self.n_scores,
-                rows.store,
-                rows.missing_bin,
-                self.n_threads,
-                scores,
-                rows.numbers,
-                table,
-            )
-
-    def _trees_by_round(self) -> list[BinnedTrees]:
-        """The trees of each round."""
-        if self.grown.forest is None:
-            return []
-        trees = BinnedTrees(*self.grown.forest.arrays())
-        return trees.by_round(self.n_scores, self.grown.linear)
-
-    def _scored_rows(self) -> list[Scored]:
-        """The rows and scores that trees are added to, the training rows first."""
-        return [(self.rows, self.scores), *self._scored_sets()]
-
-    def _scored_sets(self) -> list[Scored]:
-        """The rows and scores of the evaluation sets."""
-        if not (self.sets or self.unlisted_sets):
-            return []
-        return [
-            (evaluation_set.binned, self.grown.scores[evaluation_set])
-            for evaluation_set in (*self.sets, *self.unlisted_sets)
-            if evaluation_set.binned is not None
-        ]
-
-    def _add_trees(
-        self, scored_rows: Sequence[Scored], trees: BinnedTrees, factor: float = 1.0
-    ) -> None:
-        """Add a multiple of the trees of a round to scores."""
-        for rows, scores in scored_rows:
-            trees.add(rows, factor, self.n_threads, scores)
-
-    def _new_trees(self) -> BinnedTrees:
-        forest = self.grower.forest
-        first = forest.n_trees - self.n_scores
-        trees = BinnedTrees(*forest.copy(first).arrays())
-        linear = self.grown.linear
-        return trees._replace(linear=linear[-1] if linear else None)
-
-    def raw_scores(self, evaluation_set: EvaluationSet) -> Floats:
-        finished, is_training = self.finished, evaluation_set.binned is None
-        if finished.n == 0:
-            rows = evaluation_set.rows
-            init_score = self.init_score if is_training else rows.init_score
-            return _initial_scores(np.zeros_like(finished.start), init_score, len(rows))
-        if is_training and finished.following is None:
-            return self.scores
-        return finished.scores[evaluation_set]
-
-
-def _initial_scores(start: Floats, init_score: Floats | None, n_rows: int) -> Floats:
-    scores = np.repeat(start[:, None], n_rows, axis=1)
-    return scores if init_score is None else scores + init_score

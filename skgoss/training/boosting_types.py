@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from skgoss.parameters.settings import Settings
 from skgoss.training.binned import BinnedTrees
-from skgoss.training.boosting import Boosting, Floats, GrownRounds, Scored
+from skgoss.training.boosting import Boosting, Floats
 from skgoss.training.evaluation import EvaluationSet
+from skgoss.training.grown_rounds import GrownRounds
+from skgoss.training.scores import Scored
 
 
 class Dropout(NamedTuple):
@@ -49,15 +51,15 @@ class Dart(Boosting):
         self.trees: list[BinnedTrees] = []  # of each round
         super().__init__(*args, **kwargs)
 
-    def _boost_round(self, round_index: int) -> bool:
-        """Grow the trees of one round on scores without the dropped trees."""
-        before, factors = self.grown.n, self._factors
-        self.dropout = self._draw(round_index, factors)
+    def _grow_in_python(self) -> GrownRounds:
+        """Grow a round on scores without the dropped trees."""
+        before, factors = self.finished.n, self._factors
+        self.dropout = self._draw(self.first_round + before, factors)
         self._subtract(self._scored_rows(), self.dropout, factors)
-        grew = super()._boost_round(round_index)
-        if self.grown.n == before and len(self.dropout.rounds):
+        grown = super()._grow_in_python()
+        if grown.n == before and len(self.dropout.rounds):
             self._follow(self.finished)
-        return grew
+        return grown
 
     @property
     def _factors(self) -> Floats:

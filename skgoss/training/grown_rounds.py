@@ -80,8 +80,13 @@ class LockedRounds(Rounds):
     `eval_train`.
     """
 
-    # `GrownRounds`, or those of several outputs.
+    # `GrownRounds`, or those of several outputs. The scores are those of the rounds
+    # that have ``grown``: the same object, unless a change goes on or has been
+    # interrupted, or rounds are following.
     finished: Any
+    grown: Any
+    # Whether finished rounds keep their scores while others are following.
+    keeps_scores = True
 
     def __init__(
         self,
@@ -121,7 +126,8 @@ class LockedRounds(Rounds):
         self, sets: Sequence[EvaluationSet], more: Sequence[CustomMetric] = ()
     ) -> list[EvalResult]:
         with self._lock:
-            self._settle(for_scores=True)
+            if self.finished.following is None or not self.keeps_scores:
+                self._settle()
             results: list[EvalResult] = []
             for evaluation_set in sets:
                 scores = self.raw_scores(evaluation_set)
@@ -148,14 +154,24 @@ class LockedRounds(Rounds):
     def _start_scoring(self, evaluation_set: EvaluationSet) -> None:
         """Set the scores of a new evaluation set."""
 
-    @abstractmethod
-    def _settle(self, *, for_scores: bool = False) -> None:
-        """Undo a change that has not been finished, and forget rounds grown ahead.
+    def _settle(self) -> None:
+        """Undo a change that has not been finished, and forget rounds that follow.
 
-        Without these, the next change follows from the finished rounds alone. If it is
-        only ``for_scores``, those that the rounds ahead have kept do. A change that
+        Then the next change follows from the finished rounds alone. A change that
         failed is not undone before: this takes time, and many are not used again.
         """
+        self._forget_following()
+        if self.grown is not self.finished:
+            self._follow(self.finished)
+
+    def _forget_following(self) -> None:
+        """Forget rounds that are not needed: `_settle` drops their trees."""
+        if self.finished.following is not None:
+            self.finished = replace(self.finished, following=None)
+
+    @abstractmethod
+    def _follow(self, rounds: Any) -> None:
+        """Finish some rounds instead of those that are finished now."""
 
 
 class Expected(CertainEnd):

@@ -10,7 +10,7 @@ import numpy as np
 from skgoss.training.callback_api import History
 from skgoss.training.evaluation import EvalResult, EvaluationSet
 from skgoss.training.loop import record
-from skgoss.training.rounds import AHEAD, Rounds
+from skgoss.training.rounds import MAX_FOLLOWING, Rounds
 from skgoss.training.schedule import Schedule
 from skgoss.utils.locks import CertainEnd
 
@@ -79,7 +79,8 @@ class Lockstep(CertainEnd):
 
     def _expect(self, n_rounds: int) -> None:
         for fit in self._fits if self._ahead else ():
-            fit.rounds.expect(n_rounds, is_watched=True, may_end=self._ahead <= AHEAD)
+            may_end = self._ahead <= MAX_FOLLOWING
+            fit.rounds.expect(n_rounds, is_watched=True, may_end=may_end)
 
     def boost(self) -> bool:
         """Let every fit grow the trees of one round.

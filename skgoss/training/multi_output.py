@@ -20,13 +20,11 @@ from numpy.typing import NDArray
 from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.model.ensemble import Ensemble, side_by_side
 from skgoss.parameters.settings import Settings
-from skgoss.training.boosting import Boosting, GrownRounds, LockedRounds
+from skgoss.training.boosting import Boosting
 from skgoss.training.evaluation import EvaluationSet
-from skgoss.training.rounds import AHEAD, Change
+from skgoss.training.grown_rounds import GrownRounds, LockedRounds
+from skgoss.training.rounds import MAX_FOLLOWING, Change
 from skgoss.training.schedule import Schedule
-
-# Whether a round has grown, and the rounds after it.
-_Round = tuple[bool, GrownRounds]
 
 
 @dataclass(eq=False)
@@ -37,7 +35,7 @@ class _Grown:
     # Whether the trees of each output can no longer be split.
     has_ended: list[bool]
     # Whether a tree of the last round could be split.
-    has_grown: bool = True
+    has_split: bool = True
     following: _Grown | None = None
     ensemble: Ensemble | None = None
 
@@ -54,6 +52,8 @@ class MultiOutput(LockedRounds):
     ``n_at_once`` of them grow their trees at the same time; if it is 1, in the thread
     that calls.
     """
+
+    keeps_scores = False
 
     def __init__(
         self,
@@ -75,7 +75,6 @@ class MultiOutput(LockedRounds):
         self.spans = list(pairwise(n_scores.tolist()))
         # The rows of each evaluation set, as evaluation sets of the outputs.
         self._sets_of: dict[EvaluationSet, list[EvaluationSet]] = {}
-        self._n_expected = 0  # the rounds that will be asked for
         begun = [output.finished for output in self.outputs]
         # See `Boosting`. While they change, it is not known what has grown.
         self.finished = _Grown(begun, [False] * len(outputs))
@@ -107,42 +106,29 @@ class MultiOutput(LockedRounds):
         self._forget_following()
         self._n_expected = 0 if is_watched else n_rounds
 
-    def boost(self, begin: Callable[[], None] | None = None) -> bool:
-        following = self.finished.following
-        if following is None:
-            with self._lock:
-                self._settle()
-                if begin is not None:
-                    begin()
-                self.grown = None
-                following = self._grow(max(1, min(self._n_expected, AHEAD)))
-        self._n_expected = max(0, self._n_expected - 1)
-        self.finished = following
-        return following.has_grown
-
-    def _grow(self, n_rounds: int) -> _Grown:
-        """Grow some rounds of all outputs that have not ended; the first of these."""
+    def _grow(self) -> _Grown:
         outputs, has_ended = self.finished.outputs, self.finished.has_ended
         if all(has_ended):  # each tries again, as a single fit does
             has_ended = [False] * len(outputs)
         running = [k for k, has_ended_ in enumerate(has_ended) if not has_ended_]
-        rounds: dict[int, list[_Round]] = {k: [] for k in running}
+        rounds: dict[int, list[GrownRounds]] = {k: [] for k in running}
 
         def grow(k: int) -> bool:
-            output = self.outputs[k]
-            rounds[k].append((output.boost(), output.finished))
-            return rounds[k][-1][0]
+            has_split = self.outputs[k].boost()
+            rounds[k].append(self.outputs[k].finished)
+            return has_split
 
+        self.grown = None
         with Schedule([partial(grow, k) for k in running], self.n_at_once) as schedule:
-            schedule.reach(n_rounds)
+            schedule.reach(min(self._n_expected + 1, MAX_FOLLOWING))
         grown: list[_Grown] = []
         for index in range(max(map(len, rounds.values()))):
             now = {k: of_k[index] for k, of_k in rounds.items() if index < len(of_k)}
             outputs, has_ended = list(outputs), list(has_ended)
-            for k, (has_grown, outputs[k]) in now.items():
-                has_ended[k] = not has_grown
-            has_any = any(has_grown for has_grown, _ in now.values())
-            grown.append(_Grown(outputs, has_ended, has_any))
+            for k, outputs[k] in now.items():
+                has_ended[k] = not outputs[k].has_split
+            has_split = any(of_output.has_split for of_output in now.values())
+            grown.append(_Grown(outputs, has_ended, has_split))
         for one, other in pairwise(grown):
             one.following = other
         self.grown = grown[-1]
@@ -237,15 +223,6 @@ class MultiOutput(LockedRounds):
         return [
             make(rows=rows.of_output(k, *span)) for k, span in enumerate(self.spans)
         ]
-
-    def _settle(self, *, for_scores: bool = False) -> None:
-        self._forget_following()
-        if self.grown is not self.finished:
-            self._follow(self.finished)
-
-    def _forget_following(self) -> None:
-        if self.finished.following is not None:
-            self.finished = replace(self.finished, following=None)
 
     def _follow(self, rounds: _Grown) -> None:
         """Finish some rounds instead of those that are finished now."""

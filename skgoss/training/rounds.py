@@ -17,12 +17,12 @@ from skgoss.objectives.metrics import CustomMetric
 from skgoss.parameters.settings import Settings
 from skgoss.training.evaluation import EvalResult, EvaluationSet
 
-# Rounds that may grow ahead of the callbacks: enough that no thread waits for a slow
-# round of another, and that Python's part of a round, which is cold after the kernels,
-# counts for little. They are lost if a callback stops. Not tuned.
-AHEAD = 8
-# The same where nothing ends the rounds early, so that none can be lost. Not tuned.
-FAR_AHEAD = 32
+# Rounds that may grow at once, before the callbacks of the first: enough that no thread
+# waits for a slow round of another, and that Python's part of a round, whose caches are
+# cold after the kernels, counts for little. They are lost if a callback stops.
+MAX_FOLLOWING = 8
+# The same where nothing ends the rounds early, so that none can be lost.
+MAX_FOLLOWING_IF_NONE_ENDS = 32
 
 # Of an attribute: the object, its name, and its new value.
 Change = tuple[object, str, object]
@@ -75,7 +75,7 @@ class Rounds(ABC):
     def expecting(
         self, n_rounds: int, *, is_watched: bool, may_end: bool
     ) -> AbstractContextManager[Any]:
-        """Let so many rounds grow at once in the `with` body, if they can.
+        """Let ``n_rounds`` rounds grow at once in the `with` body, if they can.
 
         They are finished one by one, by `boost`, and nobody changes the fit meanwhile.
         If they are watched, sets are evaluated after each. If they ``may_end``, the

@@ -42,11 +42,11 @@ class ScoredRounds(LockedRounds):
         """Set all scores to those before the first round."""
         start, n_rows = self.grown.start, self.dataset.n_rows
         self.scores = initial_scores(start, self.init_score, n_rows)
-        self.grown.scores = {
-            evaluation_set: self._start_scores(evaluation_set.rows)
-            for evaluation_set in (*self.sets, *self.unlisted_sets)
-            if evaluation_set.binned is not None
-        }
+        self.grown.scores = {}
+        for evaluation_set in (*self.sets, *self.unlisted_sets):
+            if evaluation_set.binned is not None:
+                start_scores = self._start_scores(evaluation_set.rows)
+                self.grown.scores[evaluation_set] = start_scores
 
     def _start_scores(self, rows: Rows) -> Floats:
         return initial_scores(self.grown.start, rows.init_score, len(rows.target))

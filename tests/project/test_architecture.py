@@ -28,7 +28,7 @@ MOST_ROOMS, MOST_FLOORS, MOST_ARROWS = 20, 13, 116
 TESTED_IN = {
     # What holds the parts of a model or a state of rounds shows in what users read.
     "booster/test_booster_in_training.py": ["training/fit_setup", "training/rounds"],
-    "engine/test_score.py": ["training/binned"],
+    "engine/test_score.py": ["training/binned", "training/scores"],
     # What the options folds and preset do shows in the models of fits.
     "fit/test_folds.py": ["fit/entry"],
     # The runs of a schedule, with and without threads.

@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 
 from skgoss._engine.training.forest import Forest
 
+MAX_DRAWS: int
 MAX_RELATIVE_WORK: float
 MAX_ROWS: int
 
@@ -35,5 +36,5 @@ class TreeGrower:
         scores_of_others: Sequence[Sequence[NDArray[np.float64]]] = ...,
         check: Callable[[], None] | None = ...,
         lines: list[tuple[NDArray[Any], ...]] | None = ...,
-    ) -> int: ...
+    ) -> tuple[int, bool]: ...
     def rows_by_leaf(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...

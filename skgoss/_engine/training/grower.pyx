@@ -52,6 +52,9 @@ cdef enum:
 # Row numbers and counts of rows have 31 bits.
 MAX_ROWS = 2**31 - 1
 
+# How often columns and thresholds are drawn, where these are random, for a round without a split.
+MAX_DRAWS = 30
+
 
 cdef raise_status(int status):
     if status == NO_MEMORY:
@@ -191,6 +194,7 @@ cdef class TreeGrower:
     cdef double[::1] no_more_l2
     cdef int64_t n_rows       # of all processes
     cdef bint shares_trees    # one tree a round for all scores
+    cdef int n_draws          # of columns and thresholds, for a round without a split
 
     def __cinit__(
         self, dataset, settings, int n_scores, int n_threads, Forest forest=None,
@@ -210,6 +214,8 @@ cdef class TreeGrower:
         self._read_dataset(dataset)
         self.n_threads = self._team(n_threads, n_scores, self.shared.data.n_rows)
         self.shares_trees = n_scores > 1 and settings.multi_strategy == "multi_output_tree"
+        samples = min(settings.colsample_bytree, settings.feature_fraction_bynode) < 1
+        self.n_draws = MAX_DRAWS if settings.extra_trees or samples else 1
         # Processes grow one tree after the other, so that all ask for the same sums.
         self.n_workspaces = min(self.n_threads, n_scores)
         if self.collectives is not None or self.shares_trees:
@@ -672,14 +678,14 @@ cdef class TreeGrower:
         """Grow one tree for each score and add them to the forest.
 
         With ``multi_strategy="multi_output_tree"`` they have the same splits. Returns whether
-        any of the trees has a split. If none has, and the forest has trees already, none is
-        added.
+        any of the trees has a split. If none has, other columns and thresholds are drawn, where
+        these are random; if none has then, and the forest has trees already, none is added.
 
         - ``gradient``, ``hessian``, (n_scores, n_rows): hessians may be None for ones.
         - ``weight``, (1 or n_scores, n_rows): multiplies both, besides the copies; None: 1.
         - ``rows``: the sampled ones; None: all.
-        - ``scores``, (n_scores, n_rows): the trees' values are added for the sampled rows, and
-          those of ``lines`` for all rows.
+        - ``scores``, (n_scores, n_rows): the trees' values are added for all rows; None: they
+          are not.
         - ``round_index``: part of the keys of the random numbers.
         - ``more_l2``, (n_scores,): is added to ``reg_lambda``, but not of shared trees; None: 0.
         - ``lines``: gets the arrays of the round's `LinearLeaves`; None: leaves are constant.
@@ -695,8 +701,10 @@ cdef class TreeGrower:
     ):
         """Grow the trees of several rounds, each by the derivatives of the scores before it.
 
-        Returns the number of the rounds before one of which no tree has a split; all if there
-        is none. See `grow` for the other arguments.
+        Returns the number of rounds that have a split, and whether the next one has failed. A round
+        without a split is the last, and so is one that fails: it raises its error only if it is
+        the first, as the caller may not need later ones. Then the scores are those of no round. See
+        `grow` for the other arguments.
 
         - ``derive``: a `Loss`, or what is called like one, and with the index of the round.
         - ``sample``: of the round, both derivatives and the number of threads, the rows and the
@@ -711,28 +719,31 @@ cdef class TreeGrower:
         cdef double[:, ::1] scores_inout = scores
         cdef int n_scores = gradient_out.shape[0]
         cdef Loss loss = derive if isinstance(derive, Loss) else None
+        cdef int64_t n_trees
+        cdef bint has_split
         cdef int i
         self.shared.watch = start_watch()
         for i in range(n_rounds):
             if check is not None:
                 check()
-            if loss is not None:
-                loss.derive(scores_inout, gradient_out, hessian_out, self.n_threads)
-            else:
-                derive(
-                    scores, gradient, hessian, self.n_threads,
-                    self.forest.n_trees // n_scores)
-            rows, used = None, hessian
-            if sample is not None:
-                rows, used = sample(round_index + i, gradient, hessian, self.n_threads)
-            if not self._grow_round(
-                gradient_out, used, weight, rows,
-                scores_inout if rows is None or lines is not None else None, round_index + i,
-                None, lines
-            ):
-                return i
-            if rows is not None and lines is None:
-                self._add_trees(self.store, self.dataset.missing_bin, scores, self.numbers)
+            n_trees = self.forest.n_trees
+            try:
+                if loss is not None:
+                    loss.derive(scores_inout, gradient_out, hessian_out, self.n_threads)
+                else:
+                    derive(scores, gradient, hessian, self.n_threads, n_trees // n_scores)
+                rows, used = None, hessian
+                if sample is not None:
+                    rows, used = sample(round_index + i, gradient, hessian, self.n_threads)
+                has_split = self._grow_round(
+                    gradient_out, used, weight, rows, scores_inout, round_index + i, None, lines)
+            except Exception:
+                if i == 0:
+                    raise
+                self.forest.drop(n_trees)
+                return i, True
+            if self.forest.n_trees == n_trees:
+                return i, False
             for k, binned in enumerate(others):
                 after = scores_of_others[i + 1][k]
                 if binned is None:
@@ -742,7 +753,9 @@ cdef class TreeGrower:
                     self._add_trees(
                         binned.store, binned.missing_bin, after, binned.numbers, table,
                         scores_of_others[i][k])
-        return n_rounds
+            if not has_split:
+                return i, False
+        return n_rounds, False
 
     cdef _add_trees(self, store, missing_bin, scores, numbers, table=None, before=None):
         """Add the trees of the last round to scores, which are those ``before`` if given."""
@@ -755,17 +768,46 @@ cdef class TreeGrower:
         const double[:, ::1] weight, const uint32_t[::1] rows, double[:, ::1] scores,
         uint64_t round_index, more_l2, list lines,
     ) except -1:
+        cdef Forest forest = self.forest
+        cdef LineFit line_fit = None if lines is None else self.line_fit
+        cdef int64_t n_trees = forest.n_trees
+        # All rows find their leaves by their bins, also those outside the sample; linear leaves
+        # add the values of both.
+        cdef bint adds_sampled = rows is None or line_fit is not None
+        cdef bint has_split = False
+        cdef uint64_t i
+        self.more_l2 = self.no_more_l2 if more_l2 is None else more_l2
+        for i in range(self.n_draws):
+            if i > 0:
+                forest.drop(n_trees)
+            has_split = self._grow_trees(
+                gradient, hessian, weight, rows, scores if adds_sampled else None,
+                round_index + (i << 32), line_fit)
+            if has_split:
+                break
+        if forest.n_trees > n_trees:
+            if line_fit is not None:
+                lines.append(line_fit.leaves())
+            if scores is not None and not adds_sampled:
+                self._add_trees(
+                    self.store, self.dataset.missing_bin, np.asarray(scores), self.numbers)
+        return has_split
+
+    cdef bint _grow_trees(
+        self, const float[:, ::1] gradient, const float[:, ::1] hessian,
+        const double[:, ::1] weight, const uint32_t[::1] rows, double[:, ::1] scores,
+        uint64_t round_index, LineFit line_fit,
+    ) except -1:
+        """Grow the trees of a round once; their values are added for the sampled rows."""
         cdef int n_scores = gradient.shape[0]
         cdef int first = 0
         cdef Forest forest = self.forest
-        cdef LineFit line_fit = None if lines is None else self.line_fit
         cdef int64_t n_nodes = forest.n_nodes
         cdef int64_t n_trees = forest.n_trees
         cdef double n_updates = self.shared.data.n_rows * self.shared.data.row_updates
         cdef bint one_a_thread
         cdef int n, i
         cdef const uint32_t[::1] ids = self._numbers(rows)
-        self.more_l2 = self.no_more_l2 if more_l2 is None else more_l2
         if line_fit is not None:
             line_fit.begin(forest, rows)
         if self.shares_trees:
@@ -785,8 +827,6 @@ cdef class TreeGrower:
             first += n
         if forest.n_nodes == n_nodes and n_trees > 0:
             forest.drop(n_trees)
-        if line_fit is not None and forest.n_trees > n_trees:
-            lines.append(line_fit.leaves())
         return forest.n_nodes > n_nodes
 
     cdef _add_tree(

@@ -74,9 +74,10 @@ class Likelihood:
         scale = of_all[0, 1]
         scale[scale < begin] = mean
         for k, limit in enumerate(distribution.limits, 1):
-            beyond = np.abs(honest[k]) > limit
-            if beyond.any():
-                of_all[0, k, beyond & (of_all[0, k] * honest[k] < 0)] = 0.0
+            score = honest[k]
+            if max(score.max(initial=0.0), -score.min(initial=0.0)) > limit:
+                beyond = np.abs(score) > limit
+                of_all[0, k, beyond & (of_all[0, k] * score < 0)] = 0.0
         return of_all[:, 1:]
 
 

@@ -99,8 +99,9 @@ class Objective:
     # because longer steps could increase the loss. 0: no limit, as for quadratic losses
     # and where no bound is known. An array has that of each score.
     self_concordance: float | Floats = 0.0
-    # (K,): whether hessians are the weights of least squares, less for larger errors.
-    # The loss is nowhere above that parabola, so even tiny ones need no limit.
+    # (K,): whether hessians are weights that errors or other scores make small. Even
+    # tiny ones need no limit: the loss is nowhere above the parabola of least squares,
+    # or there is a limit of steps.
     reweighted: bool | NDArray[np.bool_] = False
     # The level of the percentile of residuals that replaces the value of a leaf; None:
     # leaf values are not replaced.

@@ -508,13 +508,12 @@ class Boosting(ScoredRounds):
 
         That of an earlier model, if there is one, which began from the same scores.
         """
-        gradient, hessian = np.empty((2, *self.scores.shape), dtype=np.float32)
-        objective, init_score = self.objective, self.init_score
-        start = self.initial_start
+        assert self.hessian is not None
+        gradient, hessian = self.gradient, self.hessian
         if self.init_ensemble is not None:
-            start, init_score = objective.start, None
-        scores = initial_scores(start, init_score, self.dataset.n_rows)
-        spread.fresh_gradients(scores, gradient, hessian, self.n_threads)
+            gradient, hessian = np.empty_like(gradient), np.empty_like(hessian)
+            start = initial_scores(self.objective.start, None, self.dataset.n_rows)
+            spread.fresh_gradients(start, gradient, hessian, self.n_threads)
         grown, rate = partial(self._grown_on, hessian), self.settings.learning_rate
         spread.measure_noise(gradient, hessian, grown, row_keys(self.dataset), rate)
 

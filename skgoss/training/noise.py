@@ -46,8 +46,13 @@ class Errors(NamedTuple):
 
         Those that have little weight in the mean have as little here.
         """
-        size, moved = self.rows.sum_of(self.slope * self.slope), self.curve * change
-        less = -self.rows.sum_of(moved * (2.0 * self.seen + moved))
+        total_of = self.rows.sum_of
+        size = before = total_of(self.slope * self.slope)
+        if self.seen is not self.slope:
+            before = total_of(self.seen * self.seen)
+        after = self.seen + self.curve * change
+        after *= after
+        less = before - total_of(after)
         return less / (2.0 * size - less) if size > 0 else 0.0
 
     def share(self, change: Floats) -> float:
@@ -89,14 +94,17 @@ class EqualRows:
         n_rows = len(keys) if copies is None else int(self.copies.sum())
         n_rows = rows.collectives.total(n_rows)
         self.n_bits = _BITS_OF_SUM - n_rows.bit_length()
+        # Those of copies are 1.
+        weight = rows.weight if copies is None else None
+        self.weight = np.ones(len(keys)) if weight is None else weight
+        self.total_weight = self.totals(self.weight)
 
     def noise(self, slope: Floats) -> Floats:
         """What each row adds to the sum of independent errors of equal rows."""
-        weight = self.rows.weight
-        if self.copies is not None or weight is None:
-            weight = np.ones(len(slope))
-        size = np.sqrt(self.totals((weight * slope) ** 2))
-        total = self.totals(weight)
+        size, total = (
+            np.sqrt(self.totals((self.weight * slope) ** 2)),
+            self.total_weight,
+        )
         return np.divide(size, total, out=np.zeros_like(size), where=total > 0)
 
     def totals(self, values: Floats) -> Floats:

@@ -44,12 +44,14 @@ LAYERS = tuple(
         "layout.h",
         # Predictions.
         "model.few_rows model.contribution_kernels model.conformal_kernels",
+        "model.contribution_tiles",
+        "model.tree_steps model.quadrature",
         "objectives.function_kernels",
         "model_files.decimals model_files.lines",
         "model.predict model.linear_kernels",
         "model.leaves objectives.link_kernels",
         "predict.h contribution_kernels.h linear_kernels.h link_kernels.h decimals.h",
-        "function_kernels.h",
+        "function_kernels.h tree_steps.h",
         "leaves.h gamma_functions.h",
         "leaf_exits.h",
         # Binned data.

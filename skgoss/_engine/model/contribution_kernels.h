@@ -21,77 +21,15 @@
  * derivative. Only columns with o_j = 1 count for bounds and missing values. Where the line
  * leaves the bounds, all e_j are made smaller by one factor. Where columns are missing, they
  * share the difference between the value without a line and b, and the others add nothing. */
-#ifndef SKGOSS_CONTRIBUTIONS_H
-#define SKGOSS_CONTRIBUTIONS_H
+#ifndef SKGOSS_CONTRIBUTION_KERNELS_H
+#define SKGOSS_CONTRIBUTION_KERNELS_H
 
 #include <float.h>
 #include <math.h>
 #include <stdint.h>
 
 #include "simd.h"
-
-/* Rows of a block, and the most points that are passed at once. */
-#define SHAP_ROWS 16
-#define SHAP_POINTS 8
-
-enum { SHAP_DOWN, SHAP_UP, SHAP_FORK, SHAP_LEAF };
-
-/* A step of the pass. The children of a fork are leaves: it is both down and up. Trees with
- * linear leaves have no forks, but steps for leaves. */
-typedef struct {
-    uint8_t kind;
-    uint8_t far_is_leaf;
-    uint8_t is_new;       /* no node above has the feature */
-    int32_t node;         /* its index in the table of constants; of a leaf, its line */
-    int32_t at;           /* 2 * depth, + 1 if it is the far child of its parent */
-    int32_t above;        /* of the last node above with the feature: 2 * depth, + 1 if the path
-                             goes on at its far child */
-    int32_t column;       /* of the values */
-    int32_t slot;         /* of the sums */
-    int32_t n_pairs;
-    int64_t first_pair;
-    int64_t flip;         /* -1: the near child is the right one */
-    double threshold;
-    double with, without; /* o' - z', times the difference of a fork's leaves */
-    double far_value;     /* of a leaf */
-    double cold;          /* a of rows that left the feature's path; a fork's value of them */
-} shap_step;
-
-/* Another feature on the path of a step. */
-typedef struct {
-    int32_t node;
-    int32_t above;        /* the last node with the feature, above this one */
-    int64_t pair;         /* of the sums */
-} shap_pair;
-
-/* The line of a leaf. */
-typedef struct {
-    int64_t first_term, stop_term;
-    double constant;      /* its value at the means of the columns */
-    double base;          /* the same within the bounds */
-    double lower, upper;
-    double otherwise;     /* without a line: of rows that miss a column */
-} shap_line;
-
-/* A column of a line. */
-typedef struct {
-    double coefficient, mean;
-    double share;         /* z of the leaf */
-    int32_t column;       /* of the values */
-    int32_t slot;
-    int32_t above;        /* the last node with the feature, above this one */
-    int32_t n_pairs;
-    int64_t first_pair;
-} shap_term;
-
-/* What the constants of a node are computed from. */
-typedef struct {
-    double before;        /* z */
-    double share;         /* z' / z */
-    double far_value, difference;
-    int is_new;
-    int is_fork;
-} shap_node;
+#include "tree_steps.h"
 
 /* The constants of a node at each point: a (a fork: G) of rows that go near and of others; e;
  * and (1 - z') / c' for rows that go along, near and far. */

@@ -1,0 +1,221 @@
+"""The SHAP values of rows, in tiles.
+
+A tile is taken tree by tree, a tree in blocks of SHAP_ROWS rows, so that what is made of a tree
+serves the whole tile. No sum crosses rows, so the values of a row depend on nothing else.
+"""
+
+from libc.stdint cimport int64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memset
+
+from skgoss._engine.columns.column_kernels cimport load_block
+from skgoss._engine.model.predict cimport fill_values
+from skgoss._engine.model.quadrature cimport QuadratureRule
+from skgoss._engine.model.tree_steps cimport (
+    SHAP_POINTS, SHAP_ROWS, Line, Origin, Pair, Step, Term, TreeSteps)
+from skgoss._engine.signals cimport Watch, is_stopped
+from skgoss._engine.threads cimport parallel_for
+
+cdef extern from "contribution_kernels.h" nogil:
+    enum:
+        SHAP_CONSTANTS
+    ctypedef struct Run "shap_run":
+        const Step* steps
+        int64_t n_steps
+        const Pair* pairs
+        const Line* lines
+        const Term* terms
+        const double* table
+        const double* known
+        const double* unknown
+        const double* weight
+        const double* away
+        const double* values
+        int64_t stride
+        int n
+        double* P
+        double* G
+        int64_t* goes_near
+        int64_t* hot
+        double* sum
+        double* pair_sum
+    void shap_fill(
+        const Origin*, int64_t, const double* known, const double* unknown, int with_pairs,
+        double* table_out) noexcept
+    void shap_block(const Run*, int with_pairs) noexcept
+
+
+cdef enum:
+    CACHE_LINE = 64
+
+
+# A thread's memory, one allocation.
+cdef struct RowScratch:
+    double* slot_values
+    double* values
+    double* table
+    double* P
+    double* G
+    int64_t* goes_near
+    int64_t* hot
+    double* sum             # by block, slot and row; the pairs of a block follow its slots
+
+
+cdef size_t carve(const Call* call, char* memory, RowScratch* scratch_out) noexcept nogil:
+    """Divide a thread's memory among its arrays, all of whole cache lines; return the bytes."""
+    cdef size_t rows = call.n_blocks * SHAP_ROWS
+    cdef size_t weights = 2 * (call.max_depth + 2) * SHAP_POINTS * SHAP_ROWS
+    cdef size_t used = 0
+    scratch_out.table = <double*> memory
+    used += call.max_nodes * SHAP_CONSTANTS
+    scratch_out.P = <double*> memory + used
+    used += weights
+    scratch_out.G = <double*> memory + used
+    used += weights
+    scratch_out.goes_near = <int64_t*> memory + used
+    used += (call.max_depth + 1) * SHAP_ROWS
+    scratch_out.hot = <int64_t*> memory + used
+    used += (call.max_depth + 1) * SHAP_ROWS
+    scratch_out.slot_values = <double*> memory + used
+    used += rows
+    scratch_out.values = <double*> memory + used
+    used += rows * (call.tables.n_columns + call.n_raw)
+    scratch_out.sum = <double*> memory + used
+    used += rows * (call.n_slots + call.n_pairs)
+    return used * sizeof(double)
+
+
+cdef void explain_tree(
+    const Call* call, int64_t tree, int64_t n_blocks, const RowScratch* scratch, Watch* watch
+) noexcept nogil:
+    """Add the contributions of a tree to the sums of a tile's rows, block by block."""
+    cdef const TreeSteps* tree_steps = &call.trees[tree]
+    cdef const QuadratureRule* rule = &call.rules[tree_steps.rule]
+    cdef int64_t size = (call.n_slots + call.n_pairs) * SHAP_ROWS
+    cdef int64_t turn, block, at
+    cdef Run run
+    run.steps = call.steps + tree_steps.first_step
+    run.n_steps = tree_steps.n_steps
+    run.pairs = call.pairs
+    run.lines = call.lines + call.leaf_start[tree] if call.lines != NULL else NULL
+    run.terms = call.terms
+    run.table = scratch.table
+    run.stride = call.n_blocks * SHAP_ROWS
+    run.n = rule.n
+    run.P = scratch.P
+    run.G = scratch.G
+    run.goes_near = scratch.goes_near
+    run.hot = scratch.hot
+    for turn in range(rule.n_passes if tree_steps.n_steps else 0):
+        if is_stopped(watch):
+            return
+        at = turn * SHAP_POINTS
+        shap_fill(
+            call.origins + tree_steps.first_node, tree_steps.n_nodes, rule.known + at,
+            rule.unknown + at, call.with_pairs, scratch.table)
+        run.known = rule.known + at
+        run.unknown = rule.unknown + at
+        run.weight = rule.weight + at
+        run.away = rule.away + at
+        for block in range(n_blocks):
+            run.values = scratch.values + block * SHAP_ROWS
+            run.sum = scratch.sum + block * size
+            run.pair_sum = run.sum + call.n_slots * SHAP_ROWS
+            shap_block(&run, call.with_pairs)
+
+
+cdef void settle_pairs(const Call* call, double* sum) noexcept nogil:
+    """Halve the sums of the pairs of a block, and leave the rest to the features alone."""
+    cdef double* pair = sum + call.n_slots * SHAP_ROWS
+    cdef double* first
+    cdef double* second
+    cdef int64_t p
+    cdef int r
+    for p in range(call.n_pairs):
+        first = sum + <int64_t> call.pair_slots[2 * p] * SHAP_ROWS
+        second = sum + <int64_t> call.pair_slots[2 * p + 1] * SHAP_ROWS
+        for r in range(SHAP_ROWS):
+            pair[r] *= 0.5
+            first[r] -= pair[r]
+            second[r] -= pair[r]
+        pair += SHAP_ROWS
+
+
+cdef void write_values(
+    const Call* call, const double* sum, int64_t start, int64_t n
+) noexcept nogil:
+    """Write the values of a block's rows; zeros are where nothing goes."""
+    cdef const double* pair = sum + call.n_slots * SHAP_ROWS
+    cdef double* out
+    cdef double value
+    cdef int64_t r, i
+    for r in range(n):
+        out = call.out + (start + r) * call.width
+        memset(out, 0, call.width * sizeof(double))
+        for i in range(call.n_constants):
+            out[call.constant_target[i]] = call.constant[i]
+        for i in range(call.n_slots):
+            out[call.target[i]] = sum[i * SHAP_ROWS + r] / call.divisor
+        for i in range(call.n_pairs):
+            value = pair[i * SHAP_ROWS + r] / call.divisor
+            out[call.pair_target[2 * i]] = out[call.pair_target[2 * i + 1]] = value
+
+
+cdef void explain_tile(const Call* call, int64_t start, char* memory, Watch* watch) noexcept nogil:
+    """Explain the rows of a tile, from ``start`` on, by all trees."""
+    cdef RowScratch scratch
+    cdef size_t size = (call.n_slots + call.n_pairs) * SHAP_ROWS
+    cdef int64_t n_rows = min(call.n_rows - start, call.n_blocks * SHAP_ROWS)
+    cdef int64_t n_blocks = (n_rows + SHAP_ROWS - 1) // SHAP_ROWS
+    cdef int64_t tree, block, i
+    cdef double* sum
+    cdef size_t share = carve(call, memory, &scratch)
+    # Rows that a last block does not have are computed, too.
+    if n_rows % SHAP_ROWS != 0:
+        memset(memory, 0, share)
+    memset(scratch.sum, 0, n_blocks * size * sizeof(double))
+    fill_values(
+        call.tables, &call.inputs, start, n_rows, 1, call.n_blocks * SHAP_ROWS,
+        scratch.slot_values, scratch.values)
+    for i in range(call.n_raw):
+        load_block(
+            &call.inputs, call.raw_feature[i], NULL, start, n_rows,
+            scratch.values + (call.tables.n_columns + i) * call.n_blocks * SHAP_ROWS)
+    for tree in range(call.first_tree, call.stop_tree):
+        explain_tree(call, tree, n_blocks, &scratch, watch)
+    # The first writes to fresh memory are slow.
+    for block in range(n_blocks):
+        if is_stopped(watch):
+            break
+        sum = scratch.sum + block * size
+        settle_pairs(call, sum)
+        write_values(
+            call, sum, start + block * SHAP_ROWS,
+            min(<int64_t> SHAP_ROWS, n_rows - block * SHAP_ROWS))
+
+
+cdef struct TileLoop:
+    const Call* call
+    char* memory              # of each thread, so many bytes
+    size_t share
+    Watch* watch
+
+
+cdef void explain_some(void* context, Py_ssize_t start, Py_ssize_t end, int thread) noexcept nogil:
+    cdef TileLoop* loop = <TileLoop*>context
+    if not is_stopped(loop.watch):
+        explain_tile(loop.call, start, loop.memory + loop.share * thread, loop.watch)
+
+
+cdef bint explain_rows(const Call* call, int n_threads, Watch* watch) noexcept nogil:
+    """Explain all rows, tile by tile; false when memory ran out."""
+    cdef RowScratch scratch
+    cdef size_t share = carve(call, NULL, &scratch)
+    cdef char* memory = <char*> malloc(share * n_threads + CACHE_LINE)
+    cdef char* aligned = memory + CACHE_LINE - <size_t> memory % CACHE_LINE
+    if memory == NULL:
+        return False
+    cdef TileLoop loop = TileLoop(call, aligned, share, watch)
+    parallel_for(explain_some, &loop, call.n_rows, call.n_blocks * SHAP_ROWS, n_threads)
+    free(memory)
+    return True

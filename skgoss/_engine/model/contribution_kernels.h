@@ -1,26 +1,36 @@
 /* SHAP values of a block of rows: one pass down and up a tree, in vectors over rows.
  *
- * Let a share s of the features be known. P(s) is the weight of a node: the product over the
- * features j on its path of s o_j + (1 - s) z_j, where o_j tells whether the row goes along at
- * all nodes of j on the path, and z_j is the share of the rows that do. G(s) is the value that
- * is expected below a node of weight 1. A node sends the part a(s) of its weight to one child
- * and the rest to the other, so
+ * Let each feature be known with probability s, independently of the others. Then a node has the
+ * weight P(s), a product over the features j on its path:
+ *     P = prod_j (s o_j + (1 - s) z_j),
+ *     o_j = 1 if the row takes the path at all nodes of j above, else 0: "on the path" of j,
+ *     z_j = the share of the training rows that do.
+ * G(s) is the value that is expected below a node of weight 1. The derivative of the expected
+ * value of the tree along one feature, integrated over s from 0 to 1, is the SHAP value of the
+ * feature (Owen, "Multilinear extensions of games", Management Science 18, 1972). It is a
+ * polynomial in s, so Gauss-Legendre points make the integral exact.
+ *
+ * At a node that tests feature j, with z before its test, the near child's share p of the node's
+ * rows, and z' = z p:
  *     P_near = a P,   P_far = P - P_near,   G = G_far + a (G_near - G_far),
- * and it adds (o' - z') e(s) P (G_near - G_far) to the derivative along its feature, whose
- * integral over s is the SHAP value (Owen, "Multilinear extensions of games", Management Science
- * 18, 1972). For a feature that is new on the path, a = s o' + (1 - s) z'
- * and e = 1. For one that was there with z before, c = s + (1 - s) z divides a, e is 1 / c^2,
- * and z o' - z' takes the place of o' - z'; rows that had left its path are split by counts, and
- * the node adds nothing. Gauss-Legendre points make the integrals exact.
+ *     SHAP value of j: + f * integral of e P (G_near - G_far) ds,
+ *     c = s + (1 - s) z,   e = 1 / c^2,
+ *     rows on the path that go near:  a = (s + (1 - s) z') / c,   f = z - z',
+ *     rows on the path that go far:   a = (1 - s) z' / c,         f = -z',
+ *     rows off the path:              a = p,                      f = 0.
+ * For rows on the path, the weight of the node has the factor c of feature j, and that of the near
+ * child s o' + (1 - s) z' instead: their ratio is a, and f e is the derivative of a by s.
+ * At the first node of j on the path, z = 1, c = 1 and all rows are on the path.
  *
  * Of the two children, `near` is the first: an inner node if there is one.
  *
- * A linear leaf expects the mean of each column of its line that is not known. So its value is
- * G(s) = b + sum_j e_j s o_j / c_j, with b the value at the means and e_j what column j adds to
- * it; c_j is the c of the leaf. Beside what its weight does, s_j adds e_j o_j z_j P / c_j^2 to the
- * derivative. Only columns with o_j = 1 count for bounds and missing values. Where the line
- * leaves the bounds, all e_j are made smaller by one factor. Where columns are missing, they
- * share the difference between the value without a line and b, and the others add nothing. */
+ * A linear leaf expects the mean of each of its columns that is not known. So its value is
+ *     G = b + sum_j v_j s o_j / c_j,
+ * with b the value at the means, v_j what the term of column j adds to it, and c_j that of the
+ * leaf. In addition to what its weight does, term j adds v_j o_j z_j P / c_j^2 to the derivative
+ * along j. Only columns with o_j = 1 count for bounds and missing values. Where the value leaves
+ * the bounds, all v_j are made smaller by one factor. Where columns are missing, they share the
+ * difference between the value without terms and b, and the others add nothing. */
 #ifndef SKGOSS_CONTRIBUTION_KERNELS_H
 #define SKGOSS_CONTRIBUTION_KERNELS_H
 
@@ -31,8 +41,8 @@
 #include "simd.h"
 #include "tree_steps.h"
 
-/* The constants of a node at each point: a (a fork: G) of rows that go near and of others; e;
- * and (1 - z') / c' for rows that go along, near and far. */
+/* The constants of a node at each point: a (of a fork, G) of rows on the path that go near, and
+ * that go far; e; and for pairs (1 - z') / c' of rows that go along, near and far. */
 enum { SHAP_NEAR, SHAP_FAR, SHAP_SQUARE, SHAP_ALONG, SHAP_WIDTH = SHAP_ALONG + 2 };
 #define SHAP_CONSTANTS (SHAP_WIDTH * SHAP_POINTS)
 
@@ -44,11 +54,11 @@ SIMD_KERNEL(shap_fill, (const shap_node *nodes, int64_t n_nodes, const double *k
 {
     for (int64_t i = 0; i < n_nodes; i++, table_out += SHAP_CONSTANTS) {
         const shap_node *node = nodes + i;
-        const double z = node->before, near = z * node->share, far = z - near;
+        const double z = node->share_above, near = z * node->near_share, far = z - near;
         const double base = node->is_fork ? node->far_value : 0.0;
         const double scale = node->is_fork ? node->difference : 1.0;
         for (int q = 0; q < SHAP_POINTS; q++) {
-            const double inverse = node->is_new ? 1.0 : 1.0 / (known[q] + unknown[q] * z);
+            const double inverse = node->is_first ? 1.0 : 1.0 / (known[q] + unknown[q] * z);
             const double a = unknown[q] * near * inverse;
             table_out[SHAP_NEAR * SHAP_POINTS + q] = base + scale * (a + known[q] * inverse);
             table_out[SHAP_FAR * SHAP_POINTS + q] = base + scale * a;
@@ -68,18 +78,18 @@ typedef struct {
     const shap_step *steps;
     int64_t n_steps;
     const shap_pair *pairs;
-    const shap_line *lines;
+    const shap_leaf_model *leaf_models;
     const shap_term *terms;
     const double *table;
     const double *known;    /* s */
     const double *unknown;  /* 1 - s */
     const double *weight;
-    const double *away;     /* -1 / (1 - s): (o - z) / c of rows that left a path */
+    const double *minus_inverse; /* -1 / (1 - s): (o - z) / c of rows off a path */
     const double *values;
     int64_t stride;         /* between columns of values */
     int n;
-    double *P, *G;          /* by `at`, point and row */
-    int64_t *goes_near, *hot; /* by depth and row: which go near, and are still on the path */
+    double *P, *G;          /* by place, point and row */
+    int64_t *goes_near, *followed; /* by depth and row: see shap_decide */
     double *sum, *pair_sum; /* by slot or pair, and row */
 } shap_run;
 
@@ -90,21 +100,22 @@ typedef struct {
 #define EACH_ROW for (int r = 0; r < SHAP_ROWS; r++)
 #endif
 
-/* Which rows go to the near child, and which have followed the feature's path so far. */
+/* Which rows go to the near child, and which have followed the path at all nodes above that
+ * test the same feature. */
 static SIMD_INLINE void shap_decide(const shap_run *run, const shap_step *step,
-                                    int64_t *restrict near_out, int64_t *restrict hot_out)
+                                    int64_t *restrict near_out, int64_t *restrict followed_out)
 {
     const double *value = run->values + step->column * run->stride;
     const double threshold = step->threshold;
     const int64_t flip = step->flip;
     EACH_ROW near_out[r] = -(int64_t)(value[r] <= threshold) ^ flip;
-    if (step->is_new) {
-        EACH_ROW hot_out[r] = -1;
+    if (step->is_first) {
+        EACH_ROW followed_out[r] = -1;
     } else {
-        const int64_t *near = run->goes_near + (step->above >> 1) * SHAP_ROWS;
-        const int64_t *hot = run->hot + (step->above >> 1) * SHAP_ROWS;
-        const int64_t far = -(int64_t)(step->above & 1);
-        EACH_ROW hot_out[r] = hot[r] & (near[r] ^ far);
+        const int64_t *near = run->goes_near + (step->edge_above >> 1) * SHAP_ROWS;
+        const int64_t *followed = run->followed + (step->edge_above >> 1) * SHAP_ROWS;
+        const int64_t far = -(int64_t)(step->edge_above & 1);
+        EACH_ROW followed_out[r] = followed[r] & (near[r] ^ far);
     }
 }
 
@@ -117,36 +128,38 @@ static SIMD_INLINE double shap_choice(int64_t mask, double first, double second)
     return one.number;
 }
 
-/* One of three constants for a row. */
-static SIMD_INLINE double shap_chosen(const int is_new, int64_t near, int64_t hot,
-                                      double first, double second, double cold)
+/* The constant of a row: the first if it goes near, the second if it goes far, both of rows
+ * that have followed the feature's path, and the third of all others. */
+static SIMD_INLINE double shap_chosen(const int is_first, int64_t near, int64_t followed,
+                                      double first, double second, double off_path)
 {
-    const double followed = shap_choice(near, first, second);
-    return is_new ? followed : shap_choice(hot, followed, cold);
+    const double chosen = shap_choice(near, first, second);
+    return is_first ? chosen : shap_choice(followed, chosen, off_path);
 }
 
-/* From a node to its children: the part of its weight P that each gets. */
+/* From a node to its children: P_near = a P, P_far = P - P_near. */
 static SIMD_INLINE void shap_down(const shap_run *run, const shap_step *step, int n,
-                                  const int is_new, const int far_is_leaf)
+                                  const int is_first, const int far_is_leaf)
 {
     const int64_t size = n * SHAP_ROWS;
-    int64_t *near_out = run->goes_near + (step->at >> 1) * SHAP_ROWS;
-    int64_t *hot_out = run->hot + (step->at >> 1) * SHAP_ROWS;
+    int64_t *near_out = run->goes_near + (step->place >> 1) * SHAP_ROWS;
+    int64_t *followed_out = run->followed + (step->place >> 1) * SHAP_ROWS;
     const double *table = run->table + (int64_t)step->node * SHAP_CONSTANTS;
-    const double *restrict P = run->P + step->at * size;
-    double *restrict P_near = run->P + ((step->at | 1) + 1) * size;
+    const double *restrict P = run->P + step->place * size;
+    double *restrict P_near = run->P + ((step->place | 1) + 1) * size;
     double *restrict P_far = P_near + size;
-    const double cold = step->cold;
-    int64_t near[SHAP_ROWS], hot[SHAP_ROWS];
-    shap_decide(run, step, near, hot);
+    const double off_path = step->off_path;
+    int64_t near[SHAP_ROWS], followed[SHAP_ROWS];
+    shap_decide(run, step, near, followed);
     EACH_ROW near_out[r] = near[r];
-    EACH_ROW hot_out[r] = hot[r];
+    EACH_ROW followed_out[r] = followed[r];
     for (int q = 0; q < n; q++) {
         const double first = table[SHAP_NEAR * SHAP_POINTS + q];
         const double second = table[SHAP_FAR * SHAP_POINTS + q];
         EACH_ROW {
             const double p = P[q * SHAP_ROWS + r];
-            const double part = p * shap_chosen(is_new, near[r], hot[r], first, second, cold);
+            const double part
+                = p * shap_chosen(is_first, near[r], followed[r], first, second, off_path);
             P_near[q * SHAP_ROWS + r] = part;
             if (!far_is_leaf)
                 P_far[q * SHAP_ROWS + r] = p - part;
@@ -162,45 +175,47 @@ static SIMD_INLINE void shap_add_pairs(const shap_run *run, int64_t first_pair,
 {
     const shap_pair *pair = run->pairs + first_pair;
     for (int32_t i = 0; i < n_pairs; i++, pair++) {
-        const int64_t *near = run->goes_near + (pair->above >> 1) * SHAP_ROWS;
-        const int64_t *hot = run->hot + (pair->above >> 1) * SHAP_ROWS;
-        const int64_t far = -(int64_t)(pair->above & 1);
+        const int64_t *near = run->goes_near + (pair->edge >> 1) * SHAP_ROWS;
+        const int64_t *followed = run->followed + (pair->edge >> 1) * SHAP_ROWS;
+        const int64_t far = -(int64_t)(pair->edge & 1);
         const double *along = run->table + (int64_t)pair->node * SHAP_CONSTANTS
-                              + (SHAP_ALONG + (pair->above & 1)) * SHAP_POINTS;
+                              + (SHAP_ALONG + (pair->edge & 1)) * SHAP_POINTS;
         double *restrict sum = run->pair_sum + pair->pair * SHAP_ROWS;
         double total[SHAP_ROWS] = {0.0};
         int64_t on_path[SHAP_ROWS];
-        EACH_ROW on_path[r] = hot[r] & (near[r] ^ far);
+        EACH_ROW on_path[r] = followed[r] & (near[r] ^ far);
         for (int q = 0; q < n; q++) {
-            const double goes = along[q], left = run->away[q];
-            EACH_ROW total[r] += part[q * SHAP_ROWS + r] * shap_choice(on_path[r], goes, left);
+            const double on = along[q], off = run->minus_inverse[q];
+            EACH_ROW total[r] += part[q * SHAP_ROWS + r] * shap_choice(on_path[r], on, off);
         }
         EACH_ROW sum[r] += factor[r] * total[r];
     }
 }
 
-/* From the children back to a node: its expected value G, and what its feature contributes. */
+/* From the children back to a node: G = G_far + a (G_near - G_far), and f times the integral of
+ * e P (G_near - G_far) is added to the SHAP value of its feature. */
 static SIMD_INLINE void shap_up(const shap_run *run, const shap_step *step, int n,
-                                const int is_new, const int far_is_leaf, const int is_fork,
+                                const int is_first, const int far_is_leaf, const int is_fork,
                                 const int with_pairs)
 {
     const int64_t size = n * SHAP_ROWS;
     const double *table = run->table + (int64_t)step->node * SHAP_CONSTANTS;
-    const double *restrict P = run->P + step->at * size;
-    double *restrict G = run->G + step->at * size;
-    const double *restrict G_near = run->G + ((step->at | 1) + 1) * size;
+    const double *restrict P = run->P + step->place * size;
+    double *restrict G = run->G + step->place * size;
+    const double *restrict G_near = run->G + ((step->place | 1) + 1) * size;
     const double *restrict G_far = G_near + size;
     double *restrict sum = run->sum + (int64_t)step->slot * SHAP_ROWS;
-    const double cold = step->cold, with = step->with, without = step->without;
+    const double off_path = step->off_path, near_factor = step->near_factor,
+                 far_factor = step->far_factor;
     const double far_value = step->far_value;
-    int64_t near[SHAP_ROWS], hot[SHAP_ROWS];
+    int64_t near[SHAP_ROWS], followed[SHAP_ROWS];
     double total[SHAP_ROWS] = {0.0}, factor[SHAP_ROWS];
     double parts[SHAP_POINTS * SHAP_ROWS];
     if (is_fork) {
-        shap_decide(run, step, near, hot);
+        shap_decide(run, step, near, followed);
     } else {
-        EACH_ROW near[r] = run->goes_near[(step->at >> 1) * SHAP_ROWS + r];
-        EACH_ROW hot[r] = run->hot[(step->at >> 1) * SHAP_ROWS + r];
+        EACH_ROW near[r] = run->goes_near[(step->place >> 1) * SHAP_ROWS + r];
+        EACH_ROW followed[r] = run->followed[(step->place >> 1) * SHAP_ROWS + r];
     }
     for (int q = 0; q < n; q++) {
         const double first = table[SHAP_NEAR * SHAP_POINTS + q];
@@ -208,7 +223,7 @@ static SIMD_INLINE void shap_up(const shap_run *run, const shap_step *step, int 
         const double square = table[SHAP_SQUARE * SHAP_POINTS + q];
         EACH_ROW {
             const double chosen
-                = shap_chosen(is_new, near[r], hot[r], first, second, cold);
+                = shap_chosen(is_first, near[r], followed[r], first, second, off_path);
             double part = P[q * SHAP_ROWS + r];
             if (is_fork) {
                 G[q * SHAP_ROWS + r] = chosen;
@@ -218,74 +233,74 @@ static SIMD_INLINE void shap_up(const shap_run *run, const shap_step *step, int 
                 G[q * SHAP_ROWS + r] = far + chosen * difference;
                 part *= difference;
             }
-            if (!is_new)
+            if (!is_first)
                 part *= square;
             total[r] += part;
             if (with_pairs)
                 parts[q * SHAP_ROWS + r] = part;
         }
     }
-    EACH_ROW factor[r] = shap_chosen(is_new, near[r], hot[r], with, without, 0.0);
+    EACH_ROW factor[r] = shap_chosen(is_first, near[r], followed[r], near_factor, far_factor, 0.0);
     EACH_ROW sum[r] += factor[r] * total[r];
     if (with_pairs)
         shap_add_pairs(run, step->first_pair, step->n_pairs, n, parts, factor);
 }
 
-/* Which rows have followed the path of a line's column to the leaf, and what the column adds
- * to the line of those. */
+/* Which rows have followed the path at all nodes that test a term's column, and what the term
+ * adds to the value of those. */
 static SIMD_INLINE void shap_term_values(const shap_run *run, const shap_term *term,
                                          int64_t *restrict on_path_out,
                                          double *restrict added_out)
 {
     const double *value = run->values + term->column * run->stride;
-    const int64_t *near = run->goes_near + (term->above >> 1) * SHAP_ROWS;
-    const int64_t *hot = run->hot + (term->above >> 1) * SHAP_ROWS;
-    const int64_t far = -(int64_t)(term->above & 1);
-    EACH_ROW on_path_out[r] = hot[r] & (near[r] ^ far);
+    const int64_t *near = run->goes_near + (term->edge >> 1) * SHAP_ROWS;
+    const int64_t *followed = run->followed + (term->edge >> 1) * SHAP_ROWS;
+    const int64_t far = -(int64_t)(term->edge & 1);
+    EACH_ROW on_path_out[r] = followed[r] & (near[r] ^ far);
     EACH_ROW added_out[r] = shap_choice(
         on_path_out[r], term->coefficient * (value[r] - term->mean), 0.0);
 }
 
-/* The factor of what the columns of a line add, and what each missing one adds instead. */
-static SIMD_INLINE void shap_bound_line(const shap_run *run, const shap_line *line,
+/* The factor of what the terms of a leaf add, and what each missing one adds instead. */
+static SIMD_INLINE void shap_bound_terms(const shap_run *run, const shap_leaf_model *model,
                                         double *restrict factor_out,
                                         double *restrict missing_out)
 {
     double total[SHAP_ROWS] = {0.0}, n_missing[SHAP_ROWS] = {0.0}, added[SHAP_ROWS];
     int64_t on_path[SHAP_ROWS];
-    for (int64_t i = line->first_term; i < line->stop_term; i++) {
+    for (int64_t i = model->first_term; i < model->stop_term; i++) {
         shap_term_values(run, run->terms + i, on_path, added);
         EACH_ROW n_missing[r] += fabs(added[r]) <= DBL_MAX ? 0.0 : 1.0;
         EACH_ROW total[r] += fabs(added[r]) <= DBL_MAX ? added[r] : 0.0;
     }
     EACH_ROW {
-        const double value = line->constant + total[r];
-        double bounded = value < line->lower ? line->lower : value;
-        bounded = bounded > line->upper ? line->upper : bounded;
-        const int is_free = bounded == value && line->base == line->constant;
-        const double part = total[r] != 0.0 ? (bounded - line->base) / total[r] : 0.0;
+        const double value = model->constant + total[r];
+        double bounded = value < model->lower ? model->lower : value;
+        bounded = bounded > model->upper ? model->upper : bounded;
+        const int is_free = bounded == value && model->base == model->constant;
+        const double part = total[r] != 0.0 ? (bounded - model->base) / total[r] : 0.0;
         factor_out[r] = n_missing[r] > 0.0 ? 0.0 : is_free ? 1.0 : part;
         missing_out[r]
-            = n_missing[r] > 0.0 ? (line->otherwise - line->base) / n_missing[r] : 0.0;
+            = n_missing[r] > 0.0 ? (model->if_missing - model->base) / n_missing[r] : 0.0;
     }
 }
 
-/* The value of a linear leaf, and what the columns of its line contribute besides the paths. */
+/* G of a linear leaf, and what its terms add to the SHAP values. */
 static SIMD_INLINE void shap_leaf(const shap_run *run, const shap_step *step, int n,
                                   const int with_pairs)
 {
     const int64_t size = n * SHAP_ROWS;
-    const shap_line *line = run->lines + step->node;
-    const double *restrict P = run->P + step->at * size;
-    double *restrict G = run->G + step->at * size;
+    const shap_leaf_model *model = run->leaf_models + step->node;
+    const double *restrict P = run->P + step->place * size;
+    double *restrict G = run->G + step->place * size;
     double factor[SHAP_ROWS], missing[SHAP_ROWS], added[SHAP_ROWS];
     double parts[SHAP_POINTS * SHAP_ROWS];
     int64_t on_path[SHAP_ROWS];
     for (int q = 0; q < n; q++)
-        EACH_ROW G[q * SHAP_ROWS + r] = line->base;
-    if (line->first_term < line->stop_term)
-        shap_bound_line(run, line, factor, missing);
-    for (int64_t i = line->first_term; i < line->stop_term; i++) {
+        EACH_ROW G[q * SHAP_ROWS + r] = model->base;
+    if (model->first_term < model->stop_term)
+        shap_bound_terms(run, model, factor, missing);
+    for (int64_t i = model->first_term; i < model->stop_term; i++) {
         const shap_term *term = run->terms + i;
         double *restrict sum = run->sum + (int64_t)term->slot * SHAP_ROWS;
         double total[SHAP_ROWS] = {0.0};
@@ -312,18 +327,18 @@ static SIMD_INLINE void shap_leaf(const shap_run *run, const shap_step *step, in
 
 /* The compiler makes a version of each loop for each kind of node. */
 static SIMD_INLINE void shap_take(const shap_run *run, const shap_step *step, int n,
-                                  const int is_new, const int with_pairs)
+                                  const int is_first, const int with_pairs)
 {
     if (step->kind == SHAP_FORK)
-        shap_up(run, step, n, is_new, 1, 1, with_pairs);
+        shap_up(run, step, n, is_first, 1, 1, with_pairs);
     else if (step->kind == SHAP_DOWN && step->far_is_leaf)
-        shap_down(run, step, n, is_new, 1);
+        shap_down(run, step, n, is_first, 1);
     else if (step->kind == SHAP_DOWN)
-        shap_down(run, step, n, is_new, 0);
+        shap_down(run, step, n, is_first, 0);
     else if (step->far_is_leaf)
-        shap_up(run, step, n, is_new, 1, 0, with_pairs);
+        shap_up(run, step, n, is_first, 1, 0, with_pairs);
     else
-        shap_up(run, step, n, is_new, 0, 0, with_pairs);
+        shap_up(run, step, n, is_first, 0, 0, with_pairs);
 }
 
 static SIMD_INLINE void shap_steps(const shap_run *run, int n, const int with_pairs)
@@ -332,7 +347,7 @@ static SIMD_INLINE void shap_steps(const shap_run *run, int n, const int with_pa
         const shap_step *step = run->steps + i;
         if (step->kind == SHAP_LEAF)
             shap_leaf(run, step, n, with_pairs);
-        else if (step->is_new)
+        else if (step->is_first)
             shap_take(run, step, n, 1, with_pairs);
         else
             shap_take(run, step, n, 0, with_pairs);

@@ -12,7 +12,7 @@ class Explainer:
         self, predictor: Predictor, leaf_start: NDArray[np.int64],
         leaf_count: NDArray[np.int64], leaf_value: NDArray[np.float64],
         slot: NDArray[np.int32], n_slots: int, with_pairs: bool,
-        lines: dict[str, NDArray[Any]] | None = None,
+        leaf_models: dict[str, NDArray[Any]] | None = None,
     ) -> None: ...
     def run(
         self, columns: object, first_tree: int, stop_tree: int, divisor: float,

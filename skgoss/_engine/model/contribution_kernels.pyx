@@ -2,36 +2,28 @@
 
 They are the path-dependent values of Lundberg et al. ("Consistent Individualized Feature
 Attribution for Tree Ensembles", 2018): where a feature is not known, the rows of both children
-count by their numbers. `contribution_kernels.h` has the formulas.
+count by their numbers. `contribution_kernels.h` has the formulas, `tree_steps.pyx` a picture of a
+tree and of the steps in which rows pass it.
 """
 
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memset
 
 from skgoss._engine.columns.column_kernels cimport read_columns
-from skgoss._engine.model.contribution_tiles cimport Call, explain_rows
+from skgoss._engine.model.contribution_tiles cimport Call, blocks_of_tile, explain_rows
 from skgoss._engine.model.predict cimport Predictor
-from skgoss._engine.model.quadrature cimport QuadratureRule, make_rule
-from skgoss._engine.model.tree_steps cimport (
-    SHAP_ROWS, Line, Origin, Pair, PathNode, Step, Term, TreeSteps, Writer, expected_value,
-    write_tree)
+from skgoss._engine.model.quadrature cimport QuadratureRule, free_rule, make_rule
+from skgoss._engine.model.tree_steps cimport SHAP_POINTS, SHAP_ROWS, TreeSteps
 from skgoss._engine.signals cimport Watch, end_watch, start_watch
 
 import numpy as np
-
-cdef enum:
-    # Blocks of a tile, and the memory of a tile that a thread should need at most.
-    LEAST_BLOCKS = 4
-    MOST_BLOCKS = 32
-    TILE_BYTES = 1 << 19
 
 # Nodes times rows below which a second thread costs more than it brings.
 cdef int64_t MIN_WORK_FOR_TEAM = 20_000
 
 
 cdef class Explainer:
-    """The steps of all trees. They do not change.
+    """The steps of all trees, and the points of the quadrature. They do not change.
 
     A slot is a column in the trees of one score.
 
@@ -41,7 +33,7 @@ cdef class Explainer:
     - ``leaf_value``, (n_leaves,): of a linear leaf, its value at the means of its columns.
     - ``slot``, (n_nodes,): the slot of each inner node.
     - ``with_pairs``: whether it is for interactions.
-    - ``lines``: None, or a dict of arrays that tell of linear leaves. By leaf ``start``,
+    - ``leaf_models``: None, or a dict of arrays of linear leaves. By leaf ``start``,
       (n_leaves + 1,), where its terms begin; ``constant``, the value at the means, without
       bounds; ``lower``, ``upper``; ``otherwise``, of rows that miss a column. By term
       ``coefficient``; ``mean``; ``slot``; ``column``, an index in ``feature``, the columns that
@@ -53,185 +45,45 @@ cdef class Explainer:
     """
 
     cdef Predictor predictor
-    cdef Step* steps
-    cdef Origin* origins
-    cdef Pair* pair_list
-    cdef Line* lines
-    cdef Term* terms
-    cdef const int64_t[::1] leaf_start
-    cdef const int64_t[::1] raw_feature
-    cdef TreeSteps* trees
+    cdef TreeSteps steps
     cdef QuadratureRule* rules
     cdef int64_t n_rules
-    cdef int64_t n_pair_list
-    cdef Call call
+    cdef const int64_t[::1] rule_of  # by tree
     cdef readonly object expected
     cdef readonly object pairs
 
     def __cinit__(
         self, Predictor predictor, const int64_t[::1] leaf_start,
         const int64_t[::1] leaf_count, const double[::1] leaf_value, const int32_t[::1] slot,
-        int64_t n_slots, bint with_pairs, lines=None,
+        int64_t n_slots, bint with_pairs, leaf_models=None,
     ):
-        cdef int64_t n_trees = leaf_start.shape[0] - 1
-        cdef int64_t n_nodes = slot.shape[0]
-        cdef int64_t n_steps = 2 * n_nodes
         self.predictor = predictor
-        self.leaf_start = leaf_start
-        if lines is not None:
-            n_steps += leaf_value.shape[0]
-            self.read_lines(leaf_value, **lines)
-        self.steps = <Step*> malloc((n_steps + 1) * sizeof(Step))
-        self.origins = <Origin*> malloc((n_nodes + 1) * sizeof(Origin))
-        self.trees = <TreeSteps*> malloc((n_trees + 1) * sizeof(TreeSteps))
-        if self.steps == NULL or self.origins == NULL or self.trees == NULL:
-            raise MemoryError
-        self.call.tables = &predictor.tables
-        self.call.n_slots = n_slots
-        self.call.with_pairs = with_pairs
-        n_distinct = self.write(leaf_start, leaf_count, leaf_value, slot)
-        self.number_pairs()
-        self.make_rules(n_distinct)
-        self.call.steps = self.steps
-        self.call.origins = self.origins
-        self.call.pairs = self.pair_list
-        self.call.lines = self.lines
-        self.call.leaf_start = &leaf_start[0]
-        self.call.terms = self.terms
-        self.call.trees = self.trees
-        self.call.rules = self.rules
+        self.steps = TreeSteps(
+            predictor, leaf_start, leaf_count, leaf_value, slot, n_slots, with_pairs,
+            leaf_models)
+        self.expected = self.steps.expected
+        self.pairs = self.steps.pairs
+        self._make_rules(self.steps.n_distinct)
 
     def __dealloc__(self):
         cdef int64_t i
         for i in range(self.n_rules):
-            free(self.rules[i].known)
+            free_rule(&self.rules[i])
         free(self.rules)
-        free(self.steps)
-        free(self.origins)
-        free(self.pair_list)
-        free(self.lines)
-        free(self.terms)
-        free(self.trees)
 
-    def read_lines(
-        self, const double[::1] leaf_value, const int64_t[::1] start,
-        const double[::1] constant, const double[::1] lower, const double[::1] upper,
-        const double[::1] otherwise, const double[::1] coefficient, const double[::1] mean,
-        const int32_t[::1] slot, const int32_t[::1] column, const int64_t[::1] feature,
-    ):
-        """Keep the lines of linear leaves."""
-        cdef int64_t n_leaves = leaf_value.shape[0], n_terms = mean.shape[0]
-        cdef int32_t first = <int32_t> self.predictor.tables.n_columns
-        cdef int64_t i
-        self.lines = <Line*> malloc((n_leaves + 1) * sizeof(Line))
-        self.terms = <Term*> malloc((n_terms + 1) * sizeof(Term))
-        if self.lines == NULL or self.terms == NULL:
-            raise MemoryError
-        for i in range(n_leaves):
-            self.lines[i] = Line(
-                start[i], start[i + 1], constant[i], leaf_value[i], lower[i], upper[i],
-                otherwise[i])
-        for i in range(n_terms):
-            self.terms[i] = Term(
-                coefficient[i], mean[i], 1.0, first + column[i], slot[i], 0, 0, 0)
-        self.raw_feature = feature
-        self.call.raw_feature = &feature[0]
-        self.call.n_raw = feature.shape[0]
-
-    cdef object write(
-        self, const int64_t[::1] leaf_start, const int64_t[::1] leaf_count,
-        const double[::1] leaf_value, const int32_t[::1] slot,
-    ):
-        """Write the steps; return the most features on a path of each tree."""
-        cdef int64_t n_trees = leaf_start.shape[0] - 1
-        cdef int64_t most_nodes = max(0, np.diff(leaf_start).max(initial=1) - 1)
-        cdef double[::1] cover = np.empty(most_nodes + 1)
-        cdef double[::1] node_expected = np.empty(most_nodes + 1)
-        cdef int32_t[::1] last = np.full(self.call.n_slots + 1, -1, dtype=np.int32)
-        cdef int64_t[::1] n_distinct = np.zeros(n_trees, dtype=np.int64)
-        cdef double[::1] expected = np.empty(n_trees)
-        cdef int64_t t, first_node, first_step
-        cdef bint done = True
-        cdef Writer w
-        memset(&w, 0, sizeof(Writer))
-        w.path = <PathNode*> malloc((most_nodes + 1) * sizeof(PathNode))
-        if w.path == NULL:
-            raise MemoryError
-        w.nodes = self.predictor.nodes
-        w.n_slots = self.call.n_slots
-        w.with_pairs = self.call.with_pairs
-        w.cover = &cover[0]
-        w.last = &last[0]
-        w.terms = self.terms
-        with nogil:
-            for t in range(n_trees):
-                first_node = leaf_start[t] - t
-                first_step = 2 * first_node
-                w.leaf_value = &leaf_value[0] + leaf_start[t]
-                if self.lines != NULL:
-                    first_step += leaf_start[t]
-                    w.lines = self.lines + leaf_start[t]
-                w.leaf_count = &leaf_count[0] + leaf_start[t]
-                w.slot = &slot[0] + first_node
-                w.root = self.predictor.trees[t].root
-                w.steps = self.steps + first_step
-                w.origins = self.origins + first_node
-                w.n_steps = w.n_nodes = 0
-                w.most_distinct = 0
-                self.trees[t].n_nodes = leaf_start[t + 1] - leaf_start[t] - 1
-                expected[t] = expected_value(&w, self.trees[t].n_nodes, &node_expected[0])
-                if self.trees[t].n_nodes > 0:
-                    done = done and write_tree(&w)
-                elif w.lines != NULL and w.lines[0].first_term < w.lines[0].stop_term:
-                    w.is_astray = True
-                n_distinct[t] = w.most_distinct
-                self.trees[t].first_step = first_step
-                self.trees[t].first_node = first_node
-                self.trees[t].n_steps = w.n_steps
-        free(w.path)
-        self.pair_list = w.pairs
-        self.n_pair_list = w.n_pairs
-        self.call.max_nodes = most_nodes
-        self.call.max_depth = w.max_depth
-        self.expected = np.asarray(expected)
-        if not done:
-            raise MemoryError
-        if w.is_astray:
-            raise ValueError(
-                "a linear leaf has a column that no node on its path tests, so it has no SHAP"
-                " values")
-        return np.asarray(n_distinct)
-
-    cdef int number_pairs(self) except -1:
-        """Number the pairs from 0."""
-        cdef int64_t[::1] key = np.empty(self.n_pair_list, dtype=np.int64)
-        cdef int64_t i
-        for i in range(self.n_pair_list):
-            key[i] = self.pair_list[i].pair
-        found, index = np.unique(key, return_inverse=True)
-        cdef const int64_t[::1] at = index.astype(np.int64).ravel()
-        for i in range(self.n_pair_list):
-            self.pair_list[i].pair = at[i]
-        slots = max(1, self.call.n_slots)
-        self.pairs = np.stack([found // slots, found % slots], axis=1).astype(np.int32)
-        self.call.n_pairs = len(found)
-        return 0
-
-    cdef int make_rules(self, n_distinct) except -1:
+    cdef int _make_rules(self, n_distinct) except -1:
         """Choose the points of each tree: n are exact for 2 n features on a path."""
         cdef int64_t i
         found, index = np.unique((n_distinct + 1) // 2, return_inverse=True)
         cdef const int64_t[::1] n_points = found
-        cdef const int64_t[::1] rule = index.astype(np.int64).ravel()
+        self.rule_of = index.astype(np.int64).ravel()
         self.rules = <QuadratureRule*> malloc((len(found) + 1) * sizeof(QuadratureRule))
         if self.rules == NULL:
             raise MemoryError
         for i in range(n_points.shape[0]):
-            if not make_rule(n_points[i], &self.rules[i]):
+            if not make_rule(n_points[i], SHAP_POINTS, &self.rules[i]):
                 raise MemoryError
             self.n_rules += 1
-        for i in range(rule.shape[0]):
-            self.trees[i].rule = rule[i]
         return 0
 
     def run(
@@ -250,12 +102,17 @@ cdef class Explainer:
         - ``constant``, ``constant_target``: the expected values, and where in a row they go.
         - ``values_out``, (n_rows, width): zeros are written where nothing goes.
         """
-        cdef Call call = self.call
+        cdef Call call
         cdef const int32_t[:, ::1] pairs = self.pairs
-        cdef int64_t size, blocks, blocks_of_thread
+        cdef int64_t blocks, work
         cdef bint done
         if values_out.size == 0:
             return
+        call.tables = &self.predictor.tables
+        call.steps = &self.steps.tables
+        call.rules = self.rules
+        if self.rule_of.shape[0] > 0:
+            call.rule_of = &self.rule_of[0]
         call.inputs = read_columns(columns)
         call.first_tree = first_tree
         call.stop_tree = stop_tree
@@ -263,22 +120,18 @@ cdef class Explainer:
         call.divisor = divisor
         call.constant, call.constant_target = &constant[0], &constant_target[0]
         call.n_constants = constant.shape[0]
-        if call.n_slots > 0:
+        if call.steps.n_slots > 0:
             call.target = &target[0]
-        if call.n_pairs > 0:
+        if call.steps.n_pairs > 0:
             call.pair_slots = &pairs[0, 0]
             call.pair_target = &pair_target[0, 0]
         call.width = values_out.shape[1]
         call.out = &values_out[0, 0]
         blocks = (call.n_rows + SHAP_ROWS - 1) // SHAP_ROWS
-        if blocks * SHAP_ROWS * (stop_tree - first_tree) * call.max_nodes < MIN_WORK_FOR_TEAM:
+        work = blocks * SHAP_ROWS * (stop_tree - first_tree) * call.steps.max_nodes
+        if work < MIN_WORK_FOR_TEAM:
             n_threads = 1
-        size = call.tables.n_columns + call.n_raw + call.n_slots + call.n_pairs
-        size *= SHAP_ROWS * sizeof(double)
-        call.n_blocks = min(max(TILE_BYTES // size, LEAST_BLOCKS), MOST_BLOCKS)
-        # A tile that is an eighth of a thread's rows delays no other thread for long.
-        blocks_of_thread = blocks // (8 * n_threads) if n_threads > 1 else blocks
-        call.n_blocks = max(1, min(call.n_blocks, blocks_of_thread))
+        call.n_blocks = blocks_of_tile(&call, n_threads)
         n_threads = <int> min(<int64_t> n_threads, (blocks + call.n_blocks - 1) // call.n_blocks)
         cdef Watch watch = start_watch()
         with nogil:

@@ -12,7 +12,7 @@ from skgoss._engine.columns.column_kernels cimport load_block
 from skgoss._engine.model.predict cimport fill_values
 from skgoss._engine.model.quadrature cimport QuadratureRule
 from skgoss._engine.model.tree_steps cimport (
-    SHAP_POINTS, SHAP_ROWS, Line, Origin, Pair, Step, Term, TreeSteps)
+    SHAP_POINTS, SHAP_ROWS, LeafModel, Pair, Step, StepNode, StepTables, Term, TreeRange)
 from skgoss._engine.signals cimport Watch, is_stopped
 from skgoss._engine.threads cimport parallel_for
 
@@ -23,29 +23,33 @@ cdef extern from "contribution_kernels.h" nogil:
         const Step* steps
         int64_t n_steps
         const Pair* pairs
-        const Line* lines
+        const LeafModel* leaf_models
         const Term* terms
         const double* table
         const double* known
         const double* unknown
         const double* weight
-        const double* away
+        const double* minus_inverse
         const double* values
         int64_t stride
         int n
         double* P
         double* G
         int64_t* goes_near
-        int64_t* hot
+        int64_t* followed
         double* sum
         double* pair_sum
     void shap_fill(
-        const Origin*, int64_t, const double* known, const double* unknown, int with_pairs,
+        const StepNode*, int64_t, const double* known, const double* unknown, int with_pairs,
         double* table_out) noexcept
     void shap_block(const Run*, int with_pairs) noexcept
 
 
 cdef enum:
+    # Blocks of a tile, and the memory of a tile that a thread should need at most.
+    LEAST_BLOCKS = 4
+    MOST_BLOCKS = 32
+    TILE_BYTES = 1 << 19
     CACHE_LINE = 64
 
 
@@ -57,81 +61,97 @@ cdef struct RowScratch:
     double* P
     double* G
     int64_t* goes_near
-    int64_t* hot
+    int64_t* followed
     double* sum             # by block, slot and row; the pairs of a block follow its slots
 
 
 cdef size_t carve(const Call* call, char* memory, RowScratch* scratch_out) noexcept nogil:
     """Divide a thread's memory among its arrays, all of whole cache lines; return the bytes."""
+    cdef const StepTables* steps = call.steps
     cdef size_t rows = call.n_blocks * SHAP_ROWS
-    cdef size_t weights = 2 * (call.max_depth + 2) * SHAP_POINTS * SHAP_ROWS
+    cdef size_t weights = 2 * (steps.max_depth + 2) * SHAP_POINTS * SHAP_ROWS
     cdef size_t used = 0
     scratch_out.table = <double*> memory
-    used += call.max_nodes * SHAP_CONSTANTS
+    used += steps.max_nodes * SHAP_CONSTANTS
     scratch_out.P = <double*> memory + used
     used += weights
     scratch_out.G = <double*> memory + used
     used += weights
     scratch_out.goes_near = <int64_t*> memory + used
-    used += (call.max_depth + 1) * SHAP_ROWS
-    scratch_out.hot = <int64_t*> memory + used
-    used += (call.max_depth + 1) * SHAP_ROWS
+    used += (steps.max_depth + 1) * SHAP_ROWS
+    scratch_out.followed = <int64_t*> memory + used
+    used += (steps.max_depth + 1) * SHAP_ROWS
     scratch_out.slot_values = <double*> memory + used
     used += rows
     scratch_out.values = <double*> memory + used
-    used += rows * (call.tables.n_columns + call.n_raw)
+    used += rows * (call.tables.n_columns + steps.n_raw)
     scratch_out.sum = <double*> memory + used
-    used += rows * (call.n_slots + call.n_pairs)
+    used += rows * (steps.n_slots + steps.n_pairs)
     return used * sizeof(double)
+
+
+cdef int64_t blocks_of_tile(const Call* call, int n_threads) noexcept nogil:
+    """The blocks of a tile that the cache holds, fewer if there are few rows for each thread."""
+    cdef const StepTables* steps = call.steps
+    cdef int64_t blocks = (call.n_rows + SHAP_ROWS - 1) // SHAP_ROWS
+    cdef int64_t size = call.tables.n_columns + steps.n_raw + steps.n_slots + steps.n_pairs
+    size *= SHAP_ROWS * sizeof(double)
+    cdef int64_t in_cache = min(max(TILE_BYTES // size, LEAST_BLOCKS), MOST_BLOCKS)
+    # A tile that is an eighth of a thread's rows delays no other thread for long.
+    cdef int64_t of_thread = blocks // (8 * n_threads) if n_threads > 1 else blocks
+    return max(1, min(in_cache, of_thread))
 
 
 cdef void explain_tree(
     const Call* call, int64_t tree, int64_t n_blocks, const RowScratch* scratch, Watch* watch
 ) noexcept nogil:
     """Add the contributions of a tree to the sums of a tile's rows, block by block."""
-    cdef const TreeSteps* tree_steps = &call.trees[tree]
-    cdef const QuadratureRule* rule = &call.rules[tree_steps.rule]
-    cdef int64_t size = (call.n_slots + call.n_pairs) * SHAP_ROWS
+    cdef const StepTables* steps = call.steps
+    cdef const TreeRange* own = &steps.trees[tree]
+    cdef const QuadratureRule* rule = &call.rules[call.rule_of[tree]]
+    cdef int64_t size = (steps.n_slots + steps.n_pairs) * SHAP_ROWS
     cdef int64_t turn, block, at
     cdef Run run
-    run.steps = call.steps + tree_steps.first_step
-    run.n_steps = tree_steps.n_steps
-    run.pairs = call.pairs
-    run.lines = call.lines + call.leaf_start[tree] if call.lines != NULL else NULL
-    run.terms = call.terms
+    run.steps = steps.steps + own.first_step
+    run.n_steps = own.n_steps
+    run.pairs = steps.pairs
+    run.leaf_models = NULL
+    if steps.leaf_models != NULL:
+        run.leaf_models = steps.leaf_models + steps.leaf_start[tree]
+    run.terms = steps.terms
     run.table = scratch.table
     run.stride = call.n_blocks * SHAP_ROWS
     run.n = rule.n
     run.P = scratch.P
     run.G = scratch.G
     run.goes_near = scratch.goes_near
-    run.hot = scratch.hot
-    for turn in range(rule.n_passes if tree_steps.n_steps else 0):
+    run.followed = scratch.followed
+    for turn in range(rule.n_passes if own.n_steps else 0):
         if is_stopped(watch):
             return
         at = turn * SHAP_POINTS
         shap_fill(
-            call.origins + tree_steps.first_node, tree_steps.n_nodes, rule.known + at,
-            rule.unknown + at, call.with_pairs, scratch.table)
+            steps.nodes + own.first_node, own.n_nodes, rule.known + at, rule.unknown + at,
+            steps.with_pairs, scratch.table)
         run.known = rule.known + at
         run.unknown = rule.unknown + at
         run.weight = rule.weight + at
-        run.away = rule.away + at
+        run.minus_inverse = rule.minus_inverse + at
         for block in range(n_blocks):
             run.values = scratch.values + block * SHAP_ROWS
             run.sum = scratch.sum + block * size
-            run.pair_sum = run.sum + call.n_slots * SHAP_ROWS
-            shap_block(&run, call.with_pairs)
+            run.pair_sum = run.sum + steps.n_slots * SHAP_ROWS
+            shap_block(&run, steps.with_pairs)
 
 
 cdef void settle_pairs(const Call* call, double* sum) noexcept nogil:
     """Halve the sums of the pairs of a block, and leave the rest to the features alone."""
-    cdef double* pair = sum + call.n_slots * SHAP_ROWS
+    cdef double* pair = sum + call.steps.n_slots * SHAP_ROWS
     cdef double* first
     cdef double* second
     cdef int64_t p
     cdef int r
-    for p in range(call.n_pairs):
+    for p in range(call.steps.n_pairs):
         first = sum + <int64_t> call.pair_slots[2 * p] * SHAP_ROWS
         second = sum + <int64_t> call.pair_slots[2 * p + 1] * SHAP_ROWS
         for r in range(SHAP_ROWS):
@@ -145,7 +165,7 @@ cdef void write_values(
     const Call* call, const double* sum, int64_t start, int64_t n
 ) noexcept nogil:
     """Write the values of a block's rows; zeros are where nothing goes."""
-    cdef const double* pair = sum + call.n_slots * SHAP_ROWS
+    cdef const double* pair = sum + call.steps.n_slots * SHAP_ROWS
     cdef double* out
     cdef double value
     cdef int64_t r, i
@@ -154,9 +174,9 @@ cdef void write_values(
         memset(out, 0, call.width * sizeof(double))
         for i in range(call.n_constants):
             out[call.constant_target[i]] = call.constant[i]
-        for i in range(call.n_slots):
+        for i in range(call.steps.n_slots):
             out[call.target[i]] = sum[i * SHAP_ROWS + r] / call.divisor
-        for i in range(call.n_pairs):
+        for i in range(call.steps.n_pairs):
             value = pair[i * SHAP_ROWS + r] / call.divisor
             out[call.pair_target[2 * i]] = out[call.pair_target[2 * i + 1]] = value
 
@@ -164,7 +184,7 @@ cdef void write_values(
 cdef void explain_tile(const Call* call, int64_t start, char* memory, Watch* watch) noexcept nogil:
     """Explain the rows of a tile, from ``start`` on, by all trees."""
     cdef RowScratch scratch
-    cdef size_t size = (call.n_slots + call.n_pairs) * SHAP_ROWS
+    cdef size_t size = (call.steps.n_slots + call.steps.n_pairs) * SHAP_ROWS
     cdef int64_t n_rows = min(call.n_rows - start, call.n_blocks * SHAP_ROWS)
     cdef int64_t n_blocks = (n_rows + SHAP_ROWS - 1) // SHAP_ROWS
     cdef int64_t tree, block, i
@@ -177,9 +197,9 @@ cdef void explain_tile(const Call* call, int64_t start, char* memory, Watch* wat
     fill_values(
         call.tables, &call.inputs, start, n_rows, 1, call.n_blocks * SHAP_ROWS,
         scratch.slot_values, scratch.values)
-    for i in range(call.n_raw):
+    for i in range(call.steps.n_raw):
         load_block(
-            &call.inputs, call.raw_feature[i], NULL, start, n_rows,
+            &call.inputs, call.steps.raw_feature[i], NULL, start, n_rows,
             scratch.values + (call.tables.n_columns + i) * call.n_blocks * SHAP_ROWS)
     for tree in range(call.first_tree, call.stop_tree):
         explain_tree(call, tree, n_blocks, &scratch, watch)

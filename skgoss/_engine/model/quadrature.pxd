@@ -1,15 +1,17 @@
 from libc.stdint cimport int64_t
 
 
-# The points of a Gauss-Legendre rule on [0, 1], in passes of SHAP_POINTS points each.
+# The points s of a Gauss-Legendre rule on [0, 1], in passes that have room for `room` each.
 cdef struct QuadratureRule:
     int64_t n_passes
     int n                   # points of a pass
     double* known           # s
     double* unknown         # 1 - s
     double* weight
-    double* away            # -1 / (1 - s)
+    double* minus_inverse   # -1 / (1 - s)
 
 
 # At least n points, the same number in each pass; false when memory ran out.
-cdef bint make_rule(int64_t n, QuadratureRule* rule_out) noexcept nogil
+cdef bint make_rule(int64_t n, int64_t room, QuadratureRule* rule_out) noexcept nogil
+
+cdef void free_rule(QuadratureRule* rule) noexcept nogil

@@ -1,12 +1,12 @@
-"""Gauss-Legendre points and weights on [0, 1]."""
+"""Gauss-Legendre points and weights on [0, 1].
+
+A rule of n points integrates polynomials of degree 2 n - 1 exactly. Its points are the roots of
+the Legendre polynomial of degree n, moved from [-1, 1] to [0, 1].
+"""
 
 from libc.math cimport M_PI
 from libc.stdint cimport int64_t
-from libc.stdlib cimport malloc
-
-cdef extern from "tree_steps.h" nogil:
-    enum:
-        SHAP_POINTS
+from libc.stdlib cimport free, malloc
 
 
 cdef void legendre(int64_t n, double x, double* value_out, double* slope_out) noexcept nogil:
@@ -21,14 +21,15 @@ cdef void legendre(int64_t n, double x, double* value_out, double* slope_out) no
 
 
 cdef void set_point(
-    const QuadratureRule* rule, int64_t point, double known, double unknown, double weight
+    const QuadratureRule* rule, int64_t room, int64_t point, double known, double unknown,
+    double weight,
 ) noexcept nogil:
-    """Set a point of a rule: the factors of features that are known or not, and its weight."""
-    cdef int64_t at = point // rule.n * SHAP_POINTS + point % rule.n
+    """Set a point of a rule: s, 1 - s and its weight."""
+    cdef int64_t at = point // rule.n * room + point % rule.n
     rule.known[at] = known
     rule.unknown[at] = unknown
     rule.weight[at] = weight
-    rule.away[at] = -1.0 / unknown
+    rule.minus_inverse[at] = -1.0 / unknown
 
 
 cdef double rough_cosine(double x) noexcept nogil:
@@ -37,10 +38,10 @@ cdef double rough_cosine(double x) noexcept nogil:
     return 1 - z / 2 * (1 - z / 12 * (1 - z / 30 * (1 - z / 56 * (1 - z / 90))))
 
 
-cdef bint make_rule(int64_t n, QuadratureRule* rule_out) noexcept nogil:
+cdef bint make_rule(int64_t n, int64_t room, QuadratureRule* rule_out) noexcept nogil:
     """At least n points, the same number in each pass; false when memory ran out."""
-    cdef int64_t n_passes = max(1, (n + SHAP_POINTS - 1) // SHAP_POINTS)
-    cdef int64_t size = n_passes * SHAP_POINTS
+    cdef int64_t n_passes = max(1, (n + room - 1) // room)
+    cdef int64_t size = n_passes * room
     cdef int64_t i
     cdef int _step
     cdef double x, value, slope, weight
@@ -51,7 +52,7 @@ cdef bint make_rule(int64_t n, QuadratureRule* rule_out) noexcept nogil:
         return False
     rule_out.unknown = rule_out.known + size
     rule_out.weight = rule_out.unknown + size
-    rule_out.away = rule_out.weight + size
+    rule_out.minus_inverse = rule_out.weight + size
     n = n_passes * rule_out.n
     for i in range(size):
         # Places without a point are computed, too.
@@ -64,6 +65,10 @@ cdef bint make_rule(int64_t n, QuadratureRule* rule_out) noexcept nogil:
             x -= value / slope
             legendre(n, x, &value, &slope)
         weight = 1.0 / ((1.0 - x * x) * slope * slope)
-        set_point(rule_out, i, (1.0 - x) / 2.0, (1.0 + x) / 2.0, weight)
-        set_point(rule_out, n - 1 - i, (1.0 + x) / 2.0, (1.0 - x) / 2.0, weight)
+        set_point(rule_out, room, i, (1.0 - x) / 2.0, (1.0 + x) / 2.0, weight)
+        set_point(rule_out, room, n - 1 - i, (1.0 + x) / 2.0, (1.0 - x) / 2.0, weight)
     return True
+
+
+cdef void free_rule(QuadratureRule* rule) noexcept nogil:
+    free(rule.known)

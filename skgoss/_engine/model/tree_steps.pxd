@@ -1,6 +1,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from skgoss._engine.model.predict cimport TestNode
+from skgoss._engine.model.predict cimport Predictor
+
 
 cdef extern from "tree_steps.h" nogil:
     enum:
@@ -13,101 +14,88 @@ cdef extern from "tree_steps.h" nogil:
     ctypedef struct Step "shap_step":
         uint8_t kind
         uint8_t far_is_leaf
-        uint8_t is_new
+        uint8_t is_first
         int32_t node
-        int32_t at
-        int32_t above
+        int32_t place
+        int32_t edge_above
         int32_t column
         int32_t slot
         int32_t n_pairs
         int64_t first_pair
         int64_t flip
         double threshold
-        double with_ "with"
-        double without
+        double near_factor
+        double far_factor
         double far_value
-        double cold
+        double off_path
     ctypedef struct Pair "shap_pair":
         int32_t node
-        int32_t above
+        int32_t edge
         int64_t pair
-    ctypedef struct Line "shap_line":
+    ctypedef struct LeafModel "shap_leaf_model":
         int64_t first_term
         int64_t stop_term
         double constant
         double base
         double lower
         double upper
-        double otherwise
+        double if_missing
     ctypedef struct Term "shap_term":
         double coefficient
         double mean
         double share
         int32_t column
         int32_t slot
-        int32_t above
+        int32_t edge
         int32_t n_pairs
         int64_t first_pair
-    ctypedef struct Origin "shap_node":
-        double before
-        double share
+    ctypedef struct StepNode "shap_node":
+        double share_above
+        double near_share
         double far_value
         double difference
-        int is_new
+        int is_first
         int is_fork
 
 
-# A tree's share of the steps and nodes.
-cdef struct TreeSteps:
+# Where the steps and the nodes of a tree are among those of all trees.
+cdef struct TreeRange:
     int64_t first_step
     int64_t n_steps
     int64_t first_node
     int64_t n_nodes
-    int64_t rule
 
 
-# A node of the path that the steps are written along.
-cdef struct PathNode:
-    int64_t at              # where it lies, and its children
-    int64_t near
-    int64_t far
-    int32_t node            # counted in the order of the steps
-    int32_t slot
-    int32_t above           # the depth of the last node with its feature; -1: there is none
-    int32_t side            # at which child the path goes on
-    int32_t turn            # children that are written
-    double[2] share         # of the rows, that follow the feature's path as far as a child
-
-
-# The steps of a tree while they are written.
-cdef struct Writer:
-    const TestNode* nodes
-    const double* leaf_value
-    const int64_t* leaf_count
-    Line* lines                 # of the tree's leaves; NULL: all are constant
-    Term* terms                 # of all leaves
-    const int32_t* slot         # by node, in order of creation
-    double* cover
-    PathNode* path
-    int32_t* last               # by slot: the depth of the last node on the path; -1: none
+# The steps of all trees, and what they refer to.
+cdef struct StepTables:
     Step* steps
-    Origin* origins
-    int64_t root
-    int32_t n_steps
-    int32_t n_nodes
+    StepNode* nodes                 # in the order of the steps
+    TreeRange* trees
+    Pair* pairs
+    const int64_t* leaf_start       # by tree
+    LeafModel* leaf_models          # by leaf; NULL: all leaves are constant
+    Term* terms
+    const int64_t* raw_feature      # columns of terms: their values follow those of nodes
+    int64_t n_raw
     int64_t n_slots
-    int64_t n_distinct          # features on the path
-    int64_t most_distinct
-    int64_t max_depth
-    Pair* pairs                 # of all trees; those of a step carry slot * n_slots + slot
     int64_t n_pairs
-    int64_t room
+    int64_t max_nodes
+    int64_t max_depth
     bint with_pairs
-    bint is_astray              # whether a line has a column that is not on its path
 
 
-# Fill in the cover of all nodes, and return the expected value of the tree.
-cdef double expected_value(Writer* w, int64_t n_nodes, double* expected) noexcept nogil
+cdef class TreeSteps:
+    cdef StepTables tables
+    cdef Predictor predictor
+    cdef const int64_t[::1] leaf_start
+    cdef const int64_t[::1] raw_feature
+    cdef int64_t n_listed_pairs
+    cdef readonly object expected
+    cdef readonly object pairs
+    cdef readonly object n_distinct
 
-# Write the steps of a tree with an inner node; false when memory ran out.
-cdef bint write_tree(Writer* w) noexcept nogil
+    cdef int _write(
+        self, const int64_t[::1] leaf_count, const double[::1] leaf_value,
+        const int32_t[::1] slot,
+    ) except -1
+    cdef int _number_pairs(self) except -1

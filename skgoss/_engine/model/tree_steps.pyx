@@ -1,9 +1,85 @@
-"""The steps in which a block of rows passes a tree for its SHAP values."""
+r"""The steps in which a block of rows passes a tree for its SHAP values.
+
+All rows take the same steps, whichever way they go: the weight P of a node goes down to its
+children, and the expected value G comes up from them. `contribution_kernels.h` has the formulas
+of P and G. This tree has tests of x at nodes 0 and 2, and a number of training rows on each edge:
+
+    depth 0             node 0: x <= 3
+                    near 80 /       \ far 20
+    depth 1        node 1: y <= 5    leaf c
+               near 60 /     \ far 20
+    depth 2  node 2: x <= 1   leaf b
+        near 45 /     \ far 15
+            leaf a     leaf d
+
+Near is the child that comes first, the left one unless it alone is a leaf. The place of a node in
+P and G is 2 * depth, + 1 if it is a far child; places are used again when a branch is done. An
+edge is 2 * depth of the node that it leaves, + 1 if it leads to the far child. The steps are
+
+    step  node  place  edge_above  z    p     meaning
+    DOWN  0     0      none        1    0.8   P of place 2, node 1
+    DOWN  1     2      none        1    0.75  P of place 4, node 2
+    FORK  2     4      0           0.8  0.75  G of place 4, from the values of leaves a and d
+    UP    1     2                             G of place 2, from place 4 and the value of leaf b
+    UP    0     0                             G of place 0, from place 2 and the value of leaf c
+
+and FORK and UP add to the SHAP value of the node's feature. The steps of a far child that is no
+leaf come after those of the near child; its place is that of the near child + 1.
+
+z is the share of the rows that have followed the path at all nodes above that test the same
+feature, and p the share of the node's rows that are in the near child. At node 2, rows with x > 3
+are off the path of x: they have left it at node 0, whose near edge is `edge_above`. If both
+children are inner nodes, the steps of the far one follow those of the near one. Constant leaves
+need no steps. A linear leaf has one, LEAF, as its G depends on the row; then there are no forks.
+"""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.stdlib cimport realloc
+from libc.stdlib cimport free, malloc, realloc
+from libc.string cimport memset
 
-from skgoss._engine.model.predict cimport TestNode
+from skgoss._engine.model.predict cimport Predictor, TestNode
+
+import numpy as np
+
+
+# A node of the path from the root along which the steps are written.
+cdef struct PathNode:
+    int64_t at              # its index in the nodes, and those of its children
+    int64_t near
+    int64_t far
+    int32_t node            # its number, in the order of the steps
+    int32_t slot
+    int32_t depth_above     # of the last node with its feature; -1: there is none
+    int32_t side            # of the child at which the path goes on: 1 is far
+    int32_t n_children      # that are written
+    double[2] share         # z of each child: of the rows, those that follow as far as there
+
+
+# The steps of a tree while they are written.
+cdef struct Writer:
+    const TestNode* nodes
+    const double* leaf_value
+    const int64_t* leaf_count
+    LeafModel* leaf_models      # of the tree's leaves; NULL: all are constant
+    Term* terms                 # of all leaves
+    const int32_t* slot         # by node, in order of creation
+    double* cover
+    PathNode* path
+    int32_t* last_depth         # by slot: of the last node on the path; -1: none
+    Step* steps
+    StepNode* step_nodes
+    int64_t root
+    int32_t n_steps
+    int32_t n_nodes
+    int64_t n_slots
+    int64_t n_distinct          # features on the path
+    int64_t most_distinct
+    int64_t max_depth
+    Pair* pairs                 # of all trees; those of a step carry slot * n_slots + slot
+    int64_t n_pairs
+    int64_t room
+    bint with_pairs
+    bint is_astray              # whether a term has a column that is not on its path
 
 
 cdef inline bint is_leaf(const Writer* w, int64_t at) noexcept nogil:
@@ -48,17 +124,34 @@ cdef double expected_value(Writer* w, int64_t n_nodes, double* expected) noexcep
     return expected[0]
 
 
+cdef inline int32_t place(const Writer* w, int64_t depth) noexcept nogil:
+    """The place of the path's node at a depth: 2 * depth, + 1 if it is a far child."""
+    return <int32_t> (2 * depth + (w.path[depth - 1].side if depth else 0))
+
+
+cdef inline int32_t edge(const Writer* w, int64_t depth) noexcept nogil:
+    """The edge that the path takes from its node at a depth."""
+    return <int32_t> (2 * depth + w.path[depth].side)
+
+
+cdef inline double share_above(const Writer* w, const PathNode* node) noexcept nogil:
+    """z: the share of the rows that have followed the path at all nodes with the feature."""
+    if node.depth_above < 0:
+        return 1.0
+    return w.path[node.depth_above].share[w.path[node.depth_above].side]
+
+
 cdef bint write_pairs(
     Writer* w, int32_t slot, int64_t depth, int64_t* first_out, int32_t* n_out,
 ) noexcept nogil:
-    """List the other features on the path of a slot's; false when memory ran out."""
+    """List the features on the path above a depth, but for a slot's; false: no memory."""
     cdef Pair* more
-    cdef PathNode* passed
+    cdef PathNode* node
     cdef int64_t d
     first_out[0] = w.n_pairs
     for d in range(depth if w.with_pairs else 0):
-        passed = &w.path[d]
-        if w.last[passed.slot] != d or passed.slot == slot:
+        node = &w.path[d]
+        if w.last_depth[node.slot] != d or node.slot == slot:
             continue
         if w.n_pairs == w.room:
             w.room = 2 * w.room + 64
@@ -67,8 +160,7 @@ cdef bint write_pairs(
                 return False
             w.pairs = more
         w.pairs[w.n_pairs] = Pair(
-            passed.node, <int32_t> (2 * d + passed.side),
-            min(passed.slot, slot) * w.n_slots + max(passed.slot, slot))
+            node.node, edge(w, d), min(node.slot, slot) * w.n_slots + max(node.slot, slot))
         w.n_pairs += 1
     n_out[0] = <int32_t> (w.n_pairs - first_out[0])
     return True
@@ -77,88 +169,72 @@ cdef bint write_pairs(
 cdef bint write_leaf(Writer* w, int64_t depth, int64_t at) noexcept nogil:
     """Write the step of a leaf at the end of the path; false when memory ran out."""
     cdef Step* step = &w.steps[w.n_steps]
-    cdef int64_t number = <int64_t> w.nodes[at].threshold
-    cdef PathNode* passed
+    cdef int64_t leaf = <int64_t> w.nodes[at].threshold
+    cdef PathNode* node
     cdef Term* term
     cdef int64_t i, d
     w.n_steps += 1
     step.kind = SHAP_LEAF
-    step.node = <int32_t> number
-    step.at = <int32_t> (2 * depth + w.path[depth - 1].side)
-    for i in range(w.lines[number].first_term, w.lines[number].stop_term):
+    step.node = <int32_t> leaf
+    step.place = place(w, depth)
+    for i in range(w.leaf_models[leaf].first_term, w.leaf_models[leaf].stop_term):
         term = &w.terms[i]
-        d = w.last[term.slot]
+        d = w.last_depth[term.slot]
         if d < 0:
             w.is_astray = True
             return True
-        passed = &w.path[d]
-        term.above = <int32_t> (2 * d + passed.side)
-        term.share = passed.share[passed.side]
+        node = &w.path[d]
+        term.edge = edge(w, d)
+        term.share = node.share[node.side]
         if not write_pairs(w, term.slot, depth, &term.first_pair, &term.n_pairs):
             return False
     return True
 
 
 cdef void write_step(Writer* w, int64_t depth, uint8_t kind) noexcept nogil:
-    """Write a step and, unless it goes up, the origin of its constants."""
-    cdef PathNode* passed = &w.path[depth]
-    cdef PathNode* above = &w.path[passed.above] if passed.above >= 0 else NULL
-    cdef const TestNode* node = &w.nodes[passed.at]
+    """Write a step of the path's node at a depth: DOWN, UP or FORK.
+
+    With z and p of the node (see the table above) and z' = z p, the kernels need for each row
+
+                                  part a of P        factor f of what
+                                  that goes near     its feature gets
+        on the path, goes near    (s + (1-s) z')/c   z - z'            near_factor
+        on the path, goes far     (1-s) z' / c       -z'               far_factor
+        off the path              p                  0
+
+    where s runs over the points of the quadrature and c = s + (1 - s) z. `shap_fill` computes
+    the parts that depend on s, once for all rows, from the `StepNode`; p alone is `off_path`.
+
+    The children of a fork have values, so its G = v_far + a (v_near - v_far) stands in place of
+    a, and f is multiplied by the difference.
+    """
+    cdef PathNode* at = &w.path[depth]
+    cdef const TestNode* test = &w.nodes[at.at]
     cdef Step* step = &w.steps[w.n_steps]
-    cdef double before = above.share[above.side] if above != NULL else 1.0
-    cdef double share = share_at(w, passed.near, passed.far)
-    cdef double scale = 1.0
+    cdef double z = share_above(w, at)
+    cdef double p = share_at(w, at.near, at.far)
+    cdef double difference = 1.0
     w.n_steps += 1
     step.kind = kind
-    step.is_new = above == NULL
-    step.far_is_leaf = is_leaf(w, passed.far) and w.lines == NULL
-    step.node = passed.node
-    step.at = <int32_t> (2 * depth + (w.path[depth - 1].side if depth else 0))
-    step.above = 2 * passed.above + above.side if above != NULL else 0
-    step.column = node.column
-    step.slot = passed.slot
-    step.flip = -1 if passed.near > passed.far else 0
-    step.threshold = node.threshold
-    step.far_value = value_at(w, passed.far) if step.far_is_leaf else 0.0
-    step.cold = share
+    step.is_first = at.depth_above < 0
+    step.far_is_leaf = is_leaf(w, at.far) and w.leaf_models == NULL
+    step.node = at.node
+    step.place = place(w, depth)
+    step.edge_above = 0 if step.is_first else edge(w, at.depth_above)
+    step.column = test.column
+    step.slot = at.slot
+    step.flip = -1 if at.near > at.far else 0
+    step.threshold = test.threshold
+    step.far_value = value_at(w, at.far) if step.far_is_leaf else 0.0
+    step.off_path = p
     if kind == SHAP_FORK:
-        scale = value_at(w, passed.near) - step.far_value
-        step.cold = step.far_value + scale * share
-    step.with_ = scale * (before - before * share)
-    step.without = scale * (0.0 - before * share)
+        difference = value_at(w, at.near) - step.far_value
+        step.off_path = step.far_value + difference * p
+    step.near_factor = difference * (z - z * p)
+    step.far_factor = difference * (0.0 - z * p)
     if kind != SHAP_UP:
-        w.origins[passed.node] = Origin(
-            before, share, step.far_value, scale, step.is_new, kind == SHAP_FORK)
-
-
-cdef bint open_node(Writer* w, int64_t depth, int64_t at, bint* is_fork_out) noexcept nogil:
-    """Begin a node at the end of the path, a fork also ends; false when memory ran out."""
-    cdef PathNode* passed = &w.path[depth]
-    cdef int64_t left = w.nodes[at].child
-    cdef bint flip = is_leaf(w, left) and not is_leaf(w, left + 1)
-    cdef double before = 1.0
-    passed.at = at
-    passed.near = left + flip
-    passed.far = left + (not flip)
-    passed.node = w.n_nodes
-    passed.slot = w.slot[number(w, at)]
-    passed.above = w.last[passed.slot]
-    passed.turn = 0
-    if passed.above >= 0:
-        before = w.path[passed.above].share[w.path[passed.above].side]
-    passed.share[0] = before * share_at(w, passed.near, passed.far)
-    passed.share[1] = before - passed.share[0]
-    is_fork_out[0] = is_leaf(w, passed.near) and w.lines == NULL
-    write_step(w, depth, SHAP_FORK if is_fork_out[0] else SHAP_DOWN)
-    w.n_nodes += 1
-    w.n_distinct += passed.above < 0
-    w.most_distinct = max(w.most_distinct, w.n_distinct)
-    w.max_depth = max(w.max_depth, depth)
-    if not is_fork_out[0]:
-        w.last[passed.slot] = <int32_t> depth
-        return True
-    w.n_distinct -= passed.above < 0
-    return write_pairs_of_step(w, depth)
+        w.step_nodes[at.node] = StepNode(
+            z, p, step.far_value, difference, step.is_first, kind == SHAP_FORK)
 
 
 cdef bint write_pairs_of_step(Writer* w, int64_t depth) noexcept nogil:
@@ -166,30 +242,62 @@ cdef bint write_pairs_of_step(Writer* w, int64_t depth) noexcept nogil:
     return write_pairs(w, step.slot, depth, &step.first_pair, &step.n_pairs)
 
 
+cdef bint open_node(Writer* w, int64_t depth, int64_t at, bint* is_fork_out) noexcept nogil:
+    """Put a node at the end of the path and write its first step; false when memory ran out.
+
+    A fork has no other step, so it leaves the path at once.
+    """
+    cdef PathNode* node = &w.path[depth]
+    cdef int64_t left = w.nodes[at].child
+    cdef bint flip = is_leaf(w, left) and not is_leaf(w, left + 1)
+    cdef double z
+    node.at = at
+    node.near = left + flip
+    node.far = left + (not flip)
+    node.node = w.n_nodes
+    node.slot = w.slot[number(w, at)]
+    node.depth_above = w.last_depth[node.slot]
+    node.n_children = 0
+    z = share_above(w, node)
+    node.share[0] = z * share_at(w, node.near, node.far)
+    node.share[1] = z - node.share[0]
+    is_fork_out[0] = is_leaf(w, node.near) and w.leaf_models == NULL
+    write_step(w, depth, SHAP_FORK if is_fork_out[0] else SHAP_DOWN)
+    w.n_nodes += 1
+    w.n_distinct += node.depth_above < 0
+    w.most_distinct = max(w.most_distinct, w.n_distinct)
+    w.max_depth = max(w.max_depth, depth)
+    if not is_fork_out[0]:
+        w.last_depth[node.slot] = <int32_t> depth
+        return True
+    w.n_distinct -= node.depth_above < 0
+    return write_pairs_of_step(w, depth)
+
+
 cdef int64_t next_child(Writer* w, int64_t depth, bint* done_inout) noexcept nogil:
     """Turn to the next child of the path's last node that is an inner node; -1: none.
 
     Steps of leaves are written. ``done_inout`` becomes false when memory ran out.
     """
-    cdef PathNode* passed = &w.path[depth - 1]
+    cdef PathNode* node = &w.path[depth - 1]
     cdef int64_t at
-    while passed.turn < 2:
-        passed.side = passed.turn
-        passed.turn += 1
-        at = passed.far if passed.side else passed.near
+    while node.n_children < 2:
+        node.side = node.n_children
+        node.n_children += 1
+        at = node.far if node.side else node.near
         if not is_leaf(w, at):
             return at
-        if w.lines != NULL:
+        if w.leaf_models != NULL:
             done_inout[0] = done_inout[0] and write_leaf(w, depth, at)
     return -1
 
 
 cdef bint close_node(Writer* w, int64_t depth) noexcept nogil:
-    """End a node whose children are written; false when memory ran out."""
-    cdef PathNode* passed = &w.path[depth]
+    """Take a node whose children are written off the path; false when memory ran out."""
+    cdef PathNode* node = &w.path[depth]
     write_step(w, depth, SHAP_UP)
-    w.last[passed.slot] = passed.above
-    w.n_distinct -= passed.above < 0
+    w.last_depth[node.slot] = node.depth_above
+    w.n_distinct -= node.depth_above < 0
     return write_pairs_of_step(w, depth)
 
 
@@ -212,3 +320,152 @@ cdef bint write_tree(Writer* w) noexcept nogil:
                 return False
         if depth == 0:
             return done
+
+
+cdef class TreeSteps:
+    """The steps of all trees. They do not change.
+
+    See `Explainer` for the arguments. ``n_distinct``, (n_trees,), is the largest number of
+    different features on a path of each tree.
+    """
+
+    def __cinit__(
+        self, Predictor predictor, const int64_t[::1] leaf_start,
+        const int64_t[::1] leaf_count, const double[::1] leaf_value, const int32_t[::1] slot,
+        int64_t n_slots, bint with_pairs, leaf_models,
+    ):
+        cdef StepTables* tables = &self.tables
+        cdef int64_t n_trees = leaf_start.shape[0] - 1
+        cdef int64_t n_nodes = slot.shape[0]
+        cdef int64_t n_steps = 2 * n_nodes
+        self.predictor = predictor
+        self.leaf_start = leaf_start
+        if leaf_models is not None:
+            n_steps += leaf_value.shape[0]
+            self._read_leaf_models(leaf_value, **leaf_models)
+        tables.steps = <Step*> malloc((n_steps + 1) * sizeof(Step))
+        tables.nodes = <StepNode*> malloc((n_nodes + 1) * sizeof(StepNode))
+        tables.trees = <TreeRange*> malloc((n_trees + 1) * sizeof(TreeRange))
+        if tables.steps == NULL or tables.nodes == NULL or tables.trees == NULL:
+            raise MemoryError
+        tables.leaf_start = &leaf_start[0]
+        tables.n_slots = n_slots
+        tables.with_pairs = with_pairs
+        self._write(leaf_count, leaf_value, slot)
+        self._number_pairs()
+
+    def __dealloc__(self):
+        free(self.tables.steps)
+        free(self.tables.nodes)
+        free(self.tables.trees)
+        free(self.tables.pairs)
+        free(self.tables.leaf_models)
+        free(self.tables.terms)
+
+    def _read_leaf_models(
+        self, const double[::1] leaf_value, const int64_t[::1] start,
+        const double[::1] constant, const double[::1] lower, const double[::1] upper,
+        const double[::1] otherwise, const double[::1] coefficient, const double[::1] mean,
+        const int32_t[::1] slot, const int32_t[::1] column, const int64_t[::1] feature,
+    ):
+        """Keep the models of linear leaves."""
+        cdef StepTables* tables = &self.tables
+        cdef int64_t n_leaves = leaf_value.shape[0], n_terms = mean.shape[0]
+        cdef int32_t first = <int32_t> self.predictor.tables.n_columns
+        cdef int64_t i
+        tables.leaf_models = <LeafModel*> malloc((n_leaves + 1) * sizeof(LeafModel))
+        tables.terms = <Term*> malloc((n_terms + 1) * sizeof(Term))
+        if tables.leaf_models == NULL or tables.terms == NULL:
+            raise MemoryError
+        for i in range(n_leaves):
+            tables.leaf_models[i] = LeafModel(
+                start[i], start[i + 1], constant[i], leaf_value[i], lower[i], upper[i],
+                otherwise[i])
+        for i in range(n_terms):
+            tables.terms[i] = Term(
+                coefficient[i], mean[i], 1.0, first + column[i], slot[i], 0, 0, 0)
+        self.raw_feature = feature
+        tables.raw_feature = &feature[0]
+        tables.n_raw = feature.shape[0]
+
+    cdef int _write(
+        self, const int64_t[::1] leaf_count, const double[::1] leaf_value,
+        const int32_t[::1] slot,
+    ) except -1:
+        """Write the steps of all trees."""
+        cdef StepTables* tables = &self.tables
+        cdef const int64_t[::1] leaf_start = self.leaf_start
+        cdef int64_t n_trees = leaf_start.shape[0] - 1
+        cdef int64_t most_nodes = max(0, np.diff(leaf_start).max(initial=1) - 1)
+        cdef double[::1] cover = np.empty(most_nodes + 1)
+        cdef double[::1] node_expected = np.empty(most_nodes + 1)
+        cdef int32_t[::1] last_depth = np.full(tables.n_slots + 1, -1, dtype=np.int32)
+        cdef int64_t[::1] n_distinct = np.zeros(n_trees, dtype=np.int64)
+        cdef double[::1] expected = np.empty(n_trees)
+        cdef int64_t t, first_node, first_step, n_nodes
+        cdef bint done = True
+        cdef Writer w
+        memset(&w, 0, sizeof(Writer))
+        w.path = <PathNode*> malloc((most_nodes + 1) * sizeof(PathNode))
+        if w.path == NULL:
+            raise MemoryError
+        w.nodes = self.predictor.nodes
+        w.n_slots = tables.n_slots
+        w.with_pairs = tables.with_pairs
+        w.cover = &cover[0]
+        w.last_depth = &last_depth[0]
+        w.terms = tables.terms
+        with nogil:
+            for t in range(n_trees):
+                first_node = leaf_start[t] - t
+                first_step = 2 * first_node
+                n_nodes = leaf_start[t + 1] - leaf_start[t] - 1
+                w.leaf_value = &leaf_value[0] + leaf_start[t]
+                if tables.leaf_models != NULL:
+                    first_step += leaf_start[t]
+                    w.leaf_models = tables.leaf_models + leaf_start[t]
+                w.leaf_count = &leaf_count[0] + leaf_start[t]
+                w.slot = &slot[0] + first_node
+                w.root = self.predictor.trees[t].root
+                w.steps = tables.steps + first_step
+                w.step_nodes = tables.nodes + first_node
+                w.n_steps = w.n_nodes = 0
+                w.most_distinct = 0
+                expected[t] = expected_value(&w, n_nodes, &node_expected[0])
+                if n_nodes > 0:
+                    done = done and write_tree(&w)
+                elif (w.leaf_models != NULL
+                        and w.leaf_models[0].first_term < w.leaf_models[0].stop_term):
+                    w.is_astray = True
+                n_distinct[t] = w.most_distinct
+                tables.trees[t] = TreeRange(first_step, w.n_steps, first_node, n_nodes)
+        free(w.path)
+        tables.pairs = w.pairs
+        self.n_listed_pairs = w.n_pairs
+        tables.max_nodes = most_nodes
+        tables.max_depth = w.max_depth
+        self.expected = np.asarray(expected)
+        self.n_distinct = np.asarray(n_distinct)
+        if not done:
+            raise MemoryError
+        if w.is_astray:
+            raise ValueError(
+                "a linear leaf has a column that no node on its path tests, so it has no SHAP"
+                " values")
+        return 0
+
+    cdef int _number_pairs(self) except -1:
+        """Number the pairs from 0."""
+        cdef Pair* listed = self.tables.pairs
+        cdef int64_t[::1] key = np.empty(self.n_listed_pairs, dtype=np.int64)
+        cdef int64_t i
+        for i in range(self.n_listed_pairs):
+            key[i] = listed[i].pair
+        found, index = np.unique(key, return_inverse=True)
+        cdef const int64_t[::1] pair = index.astype(np.int64).ravel()
+        for i in range(self.n_listed_pairs):
+            listed[i].pair = pair[i]
+        slots = max(1, self.tables.n_slots)
+        self.pairs = np.stack([found // slots, found % slots], axis=1).astype(np.int32)
+        self.tables.n_pairs = len(found)
+        return 0

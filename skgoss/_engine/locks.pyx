@@ -52,7 +52,7 @@ cdef class OnlyUser:
     cdef dict _users
     cdef object _key, _message
 
-    def __init__(self, dict users, key, str message):
+    def __init__(self, dict users, key: int, str message):
         self._users, self._key, self._message = users, key, message
 
     def __enter__(self):

@@ -1,11 +1,18 @@
+# `python tools/stubs.py` writes this file.
+
 import numpy as np
 from numpy.typing import NDArray
 
 def limit() -> int: ...
+
 def set_limit(n: int) -> None: ...
+
 def set_runner(of_loops: int, of_tasks: int) -> None: ...
+
 def traced(
-    n: int, block: int, n_threads: int, in_shares: bool
+    n: int, block: int, n_threads: int, in_shares: bool,
 ) -> NDArray[np.int32]: ...
+
 def traced_inside(n: int, n_threads: int) -> NDArray[np.int32]: ...
+
 def traced_tasks(n: int, n_late: int, n_threads: int) -> NDArray[np.int32]: ...

@@ -122,7 +122,7 @@ cdef void trace_inside(void* context, Py_ssize_t begin, Py_ssize_t end, int thre
     parallel_for(trace_block, &trace, nest.n, 1, nest.n_threads)
 
 
-def traced(Py_ssize_t n, Py_ssize_t block, int n_threads, bint in_shares):
+def traced(Py_ssize_t n, Py_ssize_t block, int n_threads, bint in_shares) -> NDArray[np.int32]:
     """Run an empty loop.
 
     Returns (2, n): how often each iteration was run, and the last thread that did.
@@ -138,7 +138,7 @@ def traced(Py_ssize_t n, Py_ssize_t block, int n_threads, bint in_shares):
     return trace[:, :n]
 
 
-def traced_inside(Py_ssize_t n, int n_threads):
+def traced_inside(Py_ssize_t n, int n_threads) -> NDArray[np.int32]:
     """Run an empty loop in each iteration of a loop; returns what `traced` does of each."""
     trace = np.zeros((n, 2, n), dtype=np.int32)
     cdef int32_t[:, :, ::1] out = trace
@@ -171,7 +171,7 @@ cdef int trace_task(
     return -1
 
 
-def traced_tasks(Py_ssize_t n, Py_ssize_t n_late, int n_threads):
+def traced_tasks(Py_ssize_t n, Py_ssize_t n_late, int n_threads) -> NDArray[np.int32]:
     """Run n empty tasks, the first of which adds the others, and late ones.
 
     Returns what `traced` does, the late ones last.

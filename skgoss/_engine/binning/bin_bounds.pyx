@@ -25,12 +25,12 @@ cdef enum:
     MISSING_ZERO = 1
     MISSING_NAN = 2
 
-NO_MISSING = MISSING_NONE
-ZERO_IS_MISSING = MISSING_ZERO
-NAN_IS_MISSING = MISSING_NAN
+NO_MISSING: int = MISSING_NONE
+ZERO_IS_MISSING: int = MISSING_ZERO
+NAN_IS_MISSING: int = MISSING_NAN
 # NaN is missing, but no row has it, so it has no bin.
-NAN_IS_UNSEEN = 3
-ZERO_BOUND = ZERO
+NAN_IS_UNSEEN: int = 3
+ZERO_BOUND: float = ZERO
 
 cdef enum:
     SCRATCH_PER_VALUE = 4
@@ -576,8 +576,9 @@ cdef void find_one(void* context, Py_ssize_t number, Py_ssize_t end, int thread)
 
 
 def find_bounds(
-    columns, const int64_t[::1] rows, const int32_t[::1] position, const double[::1] weight,
-    const uint8_t[::1] has_nan, int64_t n_rows, int32_t max_bin, int64_t min_data_in_bin,
+    columns, const int64_t[::1] rows or None, const int32_t[::1] position or None,
+    const double[::1] weight or None, const uint8_t[::1] has_nan or None, int64_t n_rows,
+    int32_t max_bin, int64_t min_data_in_bin,
     bint use_missing, bint zero_as_missing, const int64_t[::1] forced_start,
     const double[::1] forced_bound, const int32_t[::1] forced_rank, int n_threads,
     const int64_t[::1] bounds_start, int64_t room, uint64_t[::1] scratch_out,

@@ -1,3 +1,5 @@
+# `python tools/stubs.py` writes this file.
+
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,7 @@ class BinSearch:
         n_bounds: NDArray[np.int64], first_start: NDArray[np.int64],
         nan_bin: NDArray[np.int32], zero_bin: NDArray[np.int32],
     ) -> None: ...
+
 def bin_columns(
     columns: object, rows: NDArray[np.int64] | None, search: BinSearch, n_threads: int,
     columns_out: NDArray[Any],

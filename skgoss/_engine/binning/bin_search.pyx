@@ -130,7 +130,7 @@ cdef void bin_block(void* context, Py_ssize_t start, Py_ssize_t end, int thread)
 
 
 def bin_columns(
-    columns, const int64_t[::1] rows, BinSearch search, int n_threads,
+    columns, const int64_t[::1] rows or None, BinSearch search, int n_threads,
     bin_t[:, :] columns_out,
 ) -> None:
     """Put every value of every column into its bin.

@@ -425,10 +425,10 @@ cdef SparseColumns with_limits(
 
 
 def first_fit(
-    const int64_t[::1] start, const uint32_t[::1] rows, Py_ssize_t n_rows, order,
+    const int64_t[::1] start, const uint32_t[::1] rows, Py_ssize_t n_rows, order: NDArray[np.intp],
     int64_t max_conflicts, const int32_t[::1] n_codes, int64_t max_codes,
     int64_t max_passes=-1,
-):
+) -> NDArray[np.int32]:
     """Put each column into the first bundle that it fits (Algorithm 3).
 
     It fits if the bundle's conflicts stay at most ``max_conflicts``, and its codes, one and
@@ -480,7 +480,7 @@ cdef columns_before(const SparseColumns* sparse, int n_threads, Watch* watch):
 def recent_fit(
     const int64_t[::1] start, const uint32_t[::1] rows, Py_ssize_t n_rows,
     int64_t max_conflicts, const int32_t[::1] n_codes, int64_t max_codes, int n_threads=1,
-):
+) -> NDArray[np.int32]:
     """Put each column, in their own order, into the newest bundle that it fits.
 
     Only the 64 newest bundles are tried. What stands side by side, as the columns of one
@@ -598,7 +598,7 @@ cdef int64_t counts_to_starts(
 def conflict_degrees(
     const int64_t[::1] start, const uint32_t[::1] rows, Py_ssize_t n_rows,
     int64_t budget=GRAPH_BUDGET,
-):
+) -> NDArray[np.int64] | None:
     """Count the columns that each column shares a row with: degrees of the conflict graph.
 
     - ``start``, (n_columns + 1,).
@@ -636,7 +636,7 @@ def conflict_degrees(
     return degrees
 
 
-def most_columns(const int64_t[::1] start, const uint32_t[::1] rows, Py_ssize_t n_rows):
+def most_columns(const int64_t[::1] start, const uint32_t[::1] rows, Py_ssize_t n_rows) -> int:
     """The largest number of columns that store the same row."""
     cdef SparseColumns sparse = as_sparse_columns(start, rows, n_rows)
     counts = np.zeros(n_rows, dtype=np.int32)
@@ -649,9 +649,10 @@ def most_columns(const int64_t[::1] start, const uint32_t[::1] rows, Py_ssize_t 
 
 
 def find_bundles(
-    start, rows, Py_ssize_t n_rows, n_codes, double max_conflict_rate, int64_t max_codes,
-    int64_t max_passes=-1, int n_threads=1,
-):
+    start: NDArray[np.int64], rows: NDArray[np.uint32], Py_ssize_t n_rows,
+    n_codes: NDArray[np.int32], double max_conflict_rate, int64_t max_codes, int64_t max_passes=-1,
+    int n_threads=1,
+) -> NDArray[np.int32]:
     """Find few bundles of columns that hardly conflict (Algorithm 3).
 
     The best of the packings by `recent_fit` and by first fit in descending order of degree in
@@ -703,7 +704,9 @@ cdef void write_codes(
         codes_out[rows[i]] = <code_t>(first_code + stored_bin(stored, i))
 
 
-def have_bins(start, bin_start, n_bins):
+def have_bins(
+    start: NDArray[np.int64], bin_start: NDArray[np.int64], n_bins: NDArray[np.int32],
+) -> NDArray[np.bool_]:
     """Whether each column has a stored bin for each of its rows, or none at all."""
     length = np.diff(bin_start)
     return (

@@ -69,7 +69,7 @@ cdef void count_one(void* context, Py_ssize_t j, Py_ssize_t end, int thread) noe
 
 
 def count_categories(
-    columns, const int64_t[::1] rows, const double[::1] weight, int64_t n_rows,
+    columns, const int64_t[::1] rows or None, const double[::1] weight or None, int64_t n_rows,
     const int64_t[::1] first, int n_threads, int64_t[::1] count_out, double[::1] mass_out,
 ) -> None:
     """Count the rows of every category of every column.
@@ -125,7 +125,7 @@ cdef void bin_some(void* context, Py_ssize_t task, Py_ssize_t end, int thread) n
 
 
 def bin_categories(
-    columns, const int64_t[::1] rows, const uint16_t[::1] bin_of, const int64_t[::1] first,
+    columns, const int64_t[::1] rows or None, const uint16_t[::1] bin_of, const int64_t[::1] first,
     int n_threads, bin_t[:, ::1] bins_out,
 ) -> None:
     """Put every category of every column into its bin.

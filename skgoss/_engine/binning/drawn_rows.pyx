@@ -63,7 +63,9 @@ cdef void shuffle_last(
         left -= n_drawn
 
 
-def drawn_rows(bit_generator, uint32_t n, uint32_t size):
+def drawn_rows(
+    bit_generator: np.random.BitGenerator, uint32_t n, uint32_t size,
+) -> NDArray[np.int64]:
     """``size`` of n rows, fewer than all: their numbers, ascending, (size,) int64.
 
     ``bit_generator``: of NumPy; no other thread may use it.

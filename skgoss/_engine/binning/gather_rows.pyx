@@ -139,7 +139,7 @@ cdef void gather_some(void* context, Py_ssize_t first, Py_ssize_t end, int threa
 def gather_sparse_columns(
     const int64_t[::1] start, const uint32_t[::1] sparse_rows, const int64_t[::1] bin_start,
     const uint16_t[::1] bins, const int32_t[::1] position, int n_threads,
-):
+) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.int64], NDArray[np.uint16]]:
     """Keep the stored rows of sparse columns that are gathered, and number them anew.
 
     - ``start``, (n_columns + 1,): where each column begins in ``sparse_rows``.

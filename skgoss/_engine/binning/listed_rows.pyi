@@ -1,3 +1,5 @@
+# `python tools/stubs.py` writes this file.
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -8,6 +10,7 @@ def count_others(
     n_rows: int, limit: int, nan_is_zero: bool, n_threads: int,
     count_out: NDArray[np.int64],
 ) -> None: ...
+
 def list_columns(
     columns: object, rows: NDArray[np.int64] | None, position: NDArray[np.int32] | None,
     n_rows: int, search: BinSearch, n_threads: int, start_inout: NDArray[np.int64],

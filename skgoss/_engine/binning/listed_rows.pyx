@@ -161,7 +161,7 @@ cdef void count_some(void* context, Py_ssize_t first, Py_ssize_t end, int thread
 
 
 def count_others(
-    columns, const int64_t[::1] rows, const int32_t[::1] position, int64_t n_rows,
+    columns, const int64_t[::1] rows or None, const int32_t[::1] position or None, int64_t n_rows,
     int64_t limit, bint nan_is_zero, int n_threads, int64_t[::1] count_out,
 ) -> None:
     """Count the rows of every column that are not zero.
@@ -269,9 +269,10 @@ cdef void list_some(void* context, Py_ssize_t first, Py_ssize_t end, int thread)
 
 
 def list_columns(
-    columns, const int64_t[::1] rows, const int32_t[::1] position, int64_t n_rows,
-    BinSearch search, int n_threads, int64_t[::1] start_inout, const int64_t[::1] bin_start,
-    uint32_t[::1] rows_out, uint16_t[::1] bins_out,
+    columns, const int64_t[::1] rows or None, const int32_t[::1] position or None, int64_t n_rows,
+    BinSearch search, int n_threads, int64_t[::1] start_inout,
+    const int64_t[::1] bin_start or None, uint32_t[::1] rows_out or None,
+    uint16_t[::1] bins_out or None,
 ) -> bool:
     """List the rows of every column that are not in its bin of zero.
 

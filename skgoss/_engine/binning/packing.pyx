@@ -14,7 +14,8 @@ from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
 from skgoss._engine.threads cimport parallel_shares
 
 # Where a run of codes goes in a histogram: `Piece` of layout.h.
-PIECE = np.dtype([("at", np.int64), ("code", np.int32), ("length", np.int32)])
+PIECE: np.dtype[np.void] = np.dtype(
+    [("at", np.int64), ("code", np.int32), ("length", np.int32)])
 
 ctypedef fused code_t:
     uint8_t

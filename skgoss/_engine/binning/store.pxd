@@ -24,7 +24,7 @@ cdef class BinStore:
     cdef readonly Py_ssize_t n_rows
     cdef readonly Py_ssize_t n_features
     cdef readonly bint has_sparse
-    cdef readonly object arrays    # the columns point to them
+    cdef object _arrays            # the columns point to them
     cdef object zeros             # or to these
 
 

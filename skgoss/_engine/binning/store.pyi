@@ -1,3 +1,5 @@
+# `python tools/stubs.py` writes this file.
+
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +21,6 @@ class BinStore:
     n_rows: int
     n_features: int
     has_sparse: bool
-    arrays: StoreArrays
     def __init__(
         self, n_bins: NDArray[np.int32], default_bin: NDArray[np.int32],
         column: NDArray[np.int32], first_code: NDArray[np.int32],
@@ -27,6 +28,8 @@ class BinStore:
         sparse_start: NDArray[np.int64], sparse_rows: NDArray[np.uint32],
         bin_start: NDArray[np.int64], sparse_bins: NDArray[np.uint16],
     ) -> None: ...
+    @property
+    def arrays(self) -> StoreArrays: ...
     def take(
         self, rows: NDArray[np.int64], n_threads: int, empty: object,
     ) -> BinStore: ...

@@ -4,18 +4,27 @@
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint8_t
 from libc.stdlib cimport calloc, free
 
-from collections import namedtuple
+from typing import NamedTuple
 
 import numpy as np
 
 from skgoss._engine.binning.gather_rows import gather_columns, gather_sparse_columns
 from skgoss._engine.binning.stored_columns cimport stored_bins
 
-# The arrays of a BinStore, in the order of its parameters.
-StoreArrays = namedtuple("StoreArrays", (
-    "n_bins", "default_bin", "column", "first_code", "bytes", "shorts", "sparse_start",
-    "sparse_rows", "bin_start", "sparse_bins",
-))
+
+class StoreArrays(NamedTuple):
+    """The arrays of a BinStore, in the order of its parameters."""
+
+    n_bins: NDArray[np.int32]
+    default_bin: NDArray[np.int32]
+    column: NDArray[np.int32]
+    first_code: NDArray[np.int32]
+    bytes: NDArray[np.uint8]
+    shorts: NDArray[np.uint16]
+    sparse_start: NDArray[np.int64]
+    sparse_rows: NDArray[np.uint32]
+    bin_start: NDArray[np.int64]
+    sparse_bins: NDArray[np.uint16]
 
 
 cdef class BinStore:
@@ -48,7 +57,7 @@ cdef class BinStore:
         cdef BinColumn* out
         self.n_rows = bytes.shape[1]
         self.n_features = n_bins.shape[0]
-        self.arrays = StoreArrays._make(map(np.asarray, (
+        self._arrays = StoreArrays._make(map(np.asarray, (
             n_bins, default_bin, column, first_code, bytes, shorts, sparse_start, sparse_rows,
             bin_start, sparse_bins)))
         has_bins = np.diff(bin_start) > 0
@@ -84,9 +93,13 @@ cdef class BinStore:
     def __dealloc__(self):
         free(self.columns)
 
-    def take(self, const int64_t[::1] rows, int n_threads, empty):
+    @property
+    def arrays(self) -> StoreArrays:
+        return self._arrays
+
+    def take(self, const int64_t[::1] rows, int n_threads, empty) -> BinStore:
         """The store of some rows, ascending and distinct; ``empty`` makes its large arrays."""
-        *features, bytes, shorts, sparse_start, sparse_rows, bin_start, sparse_bins = self.arrays
+        *features, bytes, shorts, sparse_start, sparse_rows, bin_start, sparse_bins = self._arrays
         position = np.empty(0, dtype=np.int32)
         if self.has_sparse:
             position = np.full(self.n_rows, -1, dtype=np.int32)
@@ -101,7 +114,7 @@ cdef class BinStore:
             *gather_sparse_columns(
                 sparse_start, sparse_rows, bin_start, sparse_bins, position, n_threads))
 
-    def bins(self, int feature):
+    def bins(self, int feature) -> NDArray[np.uint8] | NDArray[np.uint16]:
         """Every row's bin of a feature: ndarray of shape (n_rows,), uint16."""
         cdef const BinColumn* column = &self.columns[feature]
         cdef int64_t i

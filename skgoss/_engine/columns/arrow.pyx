@@ -229,7 +229,7 @@ cdef class Export:
         return 0
 
 
-def export(frame):
+def export(frame) -> Export | None:
     """What a frame exports; None if it exports no rows of a data frame."""
     cdef Export exported = Export()
     if not hasattr(frame, "__arrow_c_stream__"):  # old versions of polars and pyarrow

@@ -72,7 +72,9 @@ cdef void mark_block(void* context, Py_ssize_t first, Py_ssize_t end, int thread
         mark(loop[0], <const int64_t*>loop.codes, first, end, is_there)
 
 
-def occurring(const code_t[:] codes, int64_t low, Py_ssize_t n_codes, int n_threads=1):
+def occurring(
+    const code_t[:] codes, int64_t low, Py_ssize_t n_codes, int n_threads=1,
+) -> NDArray[np.bool_]:
     """Which of the codes from ``low`` on occur, (n_codes + 1,); the last one: any other."""
     n_threads = team(codes.shape[0], n_threads)
     is_there = np.zeros((n_threads, n_codes + 1), dtype=np.bool_)
@@ -119,7 +121,9 @@ cdef void translate_block(
         translate_width(loop, first, end, <double*>loop.numbers)
 
 
-def translated(const code_t[:] codes, int64_t low, const number_t[::1] table, int n_threads=1):
+def translated(
+    const code_t[:] codes, int64_t low, const number_t[::1] table, int n_threads=1,
+) -> NDArray[Any]:
     """The numbers that codes stand for, (n,).
 
     ``table``: those of the codes from ``low`` on; the last one: that of any other.
@@ -162,7 +166,7 @@ cdef void ends_block(void* context, Py_ssize_t first, Py_ssize_t end, int thread
         find_ends(loop, <const int64_t*>loop.codes, first, end, thread)
 
 
-def ends(const code_t[::1] codes, int n_threads=1):
+def ends(const code_t[::1] codes, int n_threads=1) -> tuple[int, int]:
     """The least and the greatest of some codes, of which there is one."""
     n_threads = team(codes.shape[0], n_threads)
     cdef int64_t[::1] least = np.full(n_threads, INT64_MAX, dtype=np.int64)

@@ -1,14 +1,19 @@
+# `python tools/stubs.py` writes this file.
+
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 KINDS: dict[str, int]
-def to_float64(columns: object, values_out: NDArray[np.float64]) -> None: ...
+
 def locate_all(
     matrix: NDArray[Any], number: int, address_out: NDArray[np.uint64],
     stride_out: NDArray[np.int64], kind_out: NDArray[np.uint8],
 ) -> None: ...
+
+def to_float64(columns: object, values_out: NDArray[np.float64]) -> None: ...
+
 def locate(
     blocks: list[Any], address_out: NDArray[np.uint64], stride_out: NDArray[np.int64],
     kind_out: NDArray[np.uint8],

@@ -4,7 +4,7 @@
 from cpython.buffer cimport PyBUF_STRIDES, PyBuffer_Release, PyObject_GetBuffer
 
 #: Code of each dtype that needs no conversion, by the dtype's name.
-KINDS = {
+KINDS: dict[str, int] = {
     "float64": FLOAT64,
     "float32": FLOAT32,
     "int8": INT8,
@@ -37,7 +37,8 @@ cdef InputColumns read_columns(object columns):
 
 
 def locate_all(
-    matrix, int number, uint64_t[::1] address_out, int64_t[::1] stride_out, uint8_t[::1] kind_out
+    matrix: NDArray[Any], int number, uint64_t[::1] address_out, int64_t[::1] stride_out,
+    uint8_t[::1] kind_out,
 ) -> None:
     """Write where the columns of a matrix lie, which are of one kind."""
     cdef Py_buffer buffer

@@ -1,3 +1,5 @@
+# `python tools/stubs.py` writes this file.
+
 from typing import Any
 
 import numpy as np
@@ -7,6 +9,7 @@ def count_columns(
     start: NDArray[Any], columns: NDArray[Any], chunk_start: NDArray[np.int64],
     count_out: NDArray[np.int32],
 ) -> bool: ...
+
 def move_columns(
     start: NDArray[Any], columns: NDArray[Any], values: NDArray[Any],
     chunk_start: NDArray[np.int64], first_column: int, read_inout: NDArray[np.int32],

@@ -80,7 +80,7 @@ cdef void count_chunk(void* context, Py_ssize_t k, Py_ssize_t end, int thread) n
 def count_columns(
     const index_t[::1] start, const index_t[::1] columns, const int64_t[::1] chunk_start,
     int32_t[:, ::1] count_out,
-):
+) -> bool:
     """Count the entries of each column.
 
     - ``start``, ``columns``: where each row begins, and the columns of all entries. Only

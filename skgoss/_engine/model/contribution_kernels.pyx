@@ -49,20 +49,16 @@ cdef class Explainer:
     cdef QuadratureRule* rules
     cdef int64_t n_rules
     cdef const int64_t[::1] rule_of  # by tree
-    cdef readonly object expected
-    cdef readonly object pairs
 
     def __cinit__(
         self, Predictor predictor, const int64_t[::1] leaf_start,
         const int64_t[::1] leaf_count, const double[::1] leaf_value, const int32_t[::1] slot,
-        int64_t n_slots, bint with_pairs, leaf_models=None,
+        int64_t n_slots, bint with_pairs, leaf_models: dict[str, NDArray[Any]] | None = None,
     ):
         self.predictor = predictor
         self.steps = TreeSteps(
             predictor, leaf_start, leaf_count, leaf_value, slot, n_slots, with_pairs,
             leaf_models)
-        self.expected = self.steps.expected
-        self.pairs = self.steps.pairs
         self._make_rules(self.steps.n_distinct)
 
     def __dealloc__(self):
@@ -70,6 +66,14 @@ cdef class Explainer:
         for i in range(self.n_rules):
             free_rule(&self.rules[i])
         free(self.rules)
+
+    @property
+    def expected(self) -> NDArray[np.float64]:
+        return self.steps.expected
+
+    @property
+    def pairs(self) -> NDArray[np.int32]:
+        return self.steps.pairs
 
     cdef int _make_rules(self, n_distinct) except -1:
         """Choose the points of each tree: n are exact for 2 n features on a path."""
@@ -103,7 +107,7 @@ cdef class Explainer:
         - ``values_out``, (n_rows, width): zeros are written where nothing goes.
         """
         cdef Call call
-        cdef const int32_t[:, ::1] pairs = self.pairs
+        cdef const int32_t[:, ::1] pairs = self.steps.pairs
         cdef int64_t blocks, work
         cdef bint done
         if values_out.size == 0:

@@ -1,3 +1,5 @@
+# `python tools/stubs.py` writes this file.
+
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,3 +1,5 @@
+# `python tools/stubs.py` writes this file.
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,10 +14,10 @@ def fit(
     coefficient_out: NDArray[np.float64], mean_out: NDArray[np.float64],
     lower_out: NDArray[np.float64], upper_out: NDArray[np.float64],
 ) -> int: ...
+
 def add(
     address: NDArray[np.uint64], stride: NDArray[np.int64], leaf: NDArray[np.int32],
-    leaf_start: NDArray[np.int64], start: NDArray[np.int64],
-    feature: NDArray[np.int32],
+    leaf_start: NDArray[np.int64], start: NDArray[np.int64], feature: NDArray[np.int32],
     coefficient: NDArray[np.float64], constant: NDArray[np.float64],
     lower: NDArray[np.float64], upper: NDArray[np.float64],
     leaf_value: NDArray[np.float64], first_score: int, n_threads: int,

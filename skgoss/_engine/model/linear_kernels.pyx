@@ -467,12 +467,12 @@ cdef int64_t most_memory(const int64_t[::1] start, const int64_t[::1] row_start)
 def fit(
     const uint64_t[::1] address, const int64_t[::1] stride, int64_t[::1] start_inout,
     int32_t[::1] feature_inout, const int64_t[::1] row_start, const uint32_t[::1] rows,
-    const float[::1] gradient, const float[::1] hessian, const double[::1] weight,
+    const float[::1] gradient, const float[::1] hessian or None, const double[::1] weight or None,
     const double[::1] leaf_value, double penalty, double rate, double self_concordance,
-    int64_t min_rows, int n_threads, double[::1] score_inout, double[::1] constant_out,
+    int64_t min_rows, int n_threads, double[::1] score_inout or None, double[::1] constant_out,
     double[::1] coefficient_out, double[::1] mean_out, double[::1] lower_out,
     double[::1] upper_out,
-):
+) -> int:
     """Fit the linear models of a tree's leaves.
 
     Rows without a finite value in one of the columns of a leaf's model do not count. A column

@@ -456,7 +456,7 @@ cdef class Predictor:
             &inputs, NULL, out.shape[0], n_threads,
             Sink(&out[0, 0], NULL, first_tree, stop_tree), &finish)
 
-    def ranked(self, columns, Py_ssize_t n_rows, int n_threads):
+    def ranked(self, columns, Py_ssize_t n_rows, int n_threads) -> NDArray[np.uint8]:
         """The bytes of all rows, for `add_ranked`."""
         cdef InputColumns inputs = read_columns(columns)
         cdef Py_ssize_t n_tiles = (n_rows + LEAF_TILE - 1) // LEAF_TILE

@@ -90,9 +90,9 @@ cdef class TreeSteps:
     cdef const int64_t[::1] leaf_start
     cdef const int64_t[::1] raw_feature
     cdef int64_t n_listed_pairs
-    cdef readonly object expected
-    cdef readonly object pairs
-    cdef readonly object n_distinct
+    cdef object expected
+    cdef object pairs
+    cdef object n_distinct
 
     cdef int _write(
         self, const int64_t[::1] leaf_count, const double[::1] leaf_value,

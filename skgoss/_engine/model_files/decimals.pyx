@@ -27,7 +27,8 @@ cdef extern from "decimals.h" nogil:
     int decimal_write_int(int64_t value, char* text_out) noexcept
 
 # Kinds of numbers: the first may be NaN, the last are whole numbers of at most 18 digits.
-KINDS = {"float": DECIMAL_FLOAT, "threshold": DECIMAL_THRESHOLD, "int": DECIMAL_INT}
+KINDS: dict[str, int] = {
+    "float": DECIMAL_FLOAT, "threshold": DECIMAL_THRESHOLD, "int": DECIMAL_INT}
 
 
 cdef inline const char* after(const char* end, const char* stop) noexcept nogil:
@@ -114,7 +115,7 @@ cdef int put(number_t value, char* text_out) except -1:
         return decimal_write_int(value, text_out)
 
 
-def joined(const number_t[::1] values, const int64_t[::1] start) -> list:
+def joined(const number_t[::1] values, const int64_t[::1] start) -> list[str]:
     """Write numbers as Python's repr does, with a space between them.
 
     - ``values``, (n,).

@@ -1,3 +1,5 @@
+# `python tools/stubs.py` writes this file.
+
 from typing import Any
 
 import numpy as np

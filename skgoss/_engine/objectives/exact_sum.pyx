@@ -14,7 +14,7 @@ cdef extern from "exact_sum.h" nogil:
         EXACT_NAN
 
 
-def exact_sum(const double[::1] values, const double[::1] weight=None):
+def exact_sum(const double[::1] values, const double[::1] weight=None) -> NDArray[np.int64]:
     """The sum of values * weight, in which no product is rounded.
 
     A whole weight k gives the very same sum as k copies of the row. Returns EXACT_SIZE

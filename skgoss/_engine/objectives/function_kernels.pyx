@@ -28,31 +28,31 @@ cdef object mapped(function_of_each function, values):
     return found
 
 
-def exp(values):
+def exp(values: ArrayLike) -> NDArray[np.float64]:
     """The exponential of each number."""
     return mapped(exp_of_each, values)
 
 
-def log(values):
+def log(values: ArrayLike) -> NDArray[np.float64]:
     """The natural logarithm of each number, none smaller than 2**-1022."""
     return mapped(log_of_each, values)
 
 
-def log1p(values):
+def log1p(values: ArrayLike) -> NDArray[np.float64]:
     """log(1 + x) of each number x > -1."""
     return mapped(log1p_of_each, values)
 
 
-def log_gamma(values):
+def log_gamma(values: ArrayLike) -> NDArray[np.float64]:
     """The logarithm of gamma of each number above 0."""
     return mapped(log_gamma_of_each, values)
 
 
-def digamma(values):
+def digamma(values: ArrayLike) -> NDArray[np.float64]:
     """The derivative of `log_gamma`."""
     return mapped(digamma_of_each, values)
 
 
-def trigamma(values):
+def trigamma(values: ArrayLike) -> NDArray[np.float64]:
     """The derivative of `digamma`."""
     return mapped(trigamma_of_each, values)

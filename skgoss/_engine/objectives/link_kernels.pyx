@@ -32,7 +32,7 @@ cdef dict numbers_of(const char* const* names):
 
 
 # The links of single scores; that of all the scores of a row comes last.
-LINKS = numbers_of(LINK_NAMES)
+LINKS: dict[str, int] = numbers_of(LINK_NAMES)
 cdef int SOFTMAX = len(LINKS)
 LINKS["softmax"] = SOFTMAX
 cdef int IDENTITY = LINKS["identity"]

@@ -44,9 +44,9 @@ cdef extern from "distribution_kernels.h" nogil:
 
 
 # The losses of objectives, those of metrics, and the distributions.
-LOSSES = numbers_of(LOSS_NAMES)
-VALUES = numbers_of(VALUE_NAMES)
-DISTRIBUTIONS = numbers_of(DISTRIBUTION_NAMES)
+LOSSES: dict[str, int] = numbers_of(LOSS_NAMES)
+VALUES: dict[str, int] = numbers_of(VALUE_NAMES)
+DISTRIBUTIONS: dict[str, int] = numbers_of(DISTRIBUTION_NAMES)
 
 cdef enum:
     # Derivatives of fewer rows are computed before a thread that is woken has come.
@@ -91,7 +91,7 @@ cdef class Loss:
 
     def __call__(
         self, const double[:, ::1] scores, float[:, ::1] gradient_out,
-        float[:, ::1] hessian_out, int n_threads,
+        float[:, ::1] hessian_out or None, int n_threads,
     ):
         self.derive(scores, gradient_out, hessian_out, n_threads)
 
@@ -126,7 +126,7 @@ cdef class Pointwise(Loss):
     cdef double[:, ::1] parameters
     cdef object name
 
-    def __init__(self, name, const double[::1] y, parameters):
+    def __init__(self, name: str, const double[::1] y, parameters: Sequence[tuple[float, float]]):
         self.name, self.y, self.rows = name, y, LOSS_KERNELS[<int>LOSSES[name]]
         self.parameters = np.array(parameters, dtype=np.float64)
 
@@ -302,9 +302,9 @@ cdef sum_losses(
 
 
 def sum_values(
-    int kind, const double[::1] y, prediction, const double[::1] weight, double parameter,
-    int n_threads,
-):
+    int kind, const double[::1] y, prediction: NDArray[np.float64],
+    const double[::1] weight or None, double parameter, int n_threads,
+) -> NDArray[np.int64]:
     """The weighted sum of a loss over rows.
 
     - ``kind``: a value of ``VALUES``.
@@ -321,9 +321,9 @@ def sum_values(
 
 
 def sum_by_class(
-    const double[::1] y, const double[:, ::1] prediction, const double[::1] weight, int top_k,
-    int n_threads,
-):
+    const double[::1] y, const double[:, ::1] prediction, const double[::1] weight or None,
+    int top_k, int n_threads,
+) -> NDArray[np.int64]:
     """The same of the log losses, or of the errors, of class probabilities.
 
     ``y`` has the number of the class of each row, and ``prediction`` a row for each class.
@@ -334,8 +334,8 @@ def sum_by_class(
 
 
 def sum_by_distribution(
-    int kind, const double[::1] y, const double[:, ::1] scores, const double[::1] weight,
+    int kind, const double[::1] y, const double[:, ::1] scores, const double[::1] weight or None,
     int n_threads,
-):
+) -> NDArray[np.int64]:
     """The same of the negative log-likelihoods of a distribution with these scores."""
     return sum_losses(NULL, LIKELIHOOD_KERNELS[kind], y, scores, weight, 0.0, n_threads)

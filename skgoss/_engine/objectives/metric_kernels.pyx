@@ -590,7 +590,10 @@ cdef double area_of_pairs(const double[::1] y, const double[::1] score, int n_th
     return 0.5 * pairs / (<double>positive * <double>(n - positive))
 
 
-def auc(y, score, weight, n_threads):
+def auc(
+    y: NDArray[np.float64], score: NDArray[np.float64], weight: NDArray[np.float64] | None,
+    n_threads: int,
+) -> float:
     """The area under the ROC curve, and NaN if all rows are of one class.
 
     Rows whose ``y`` is above 0 are positive. Pairs of equal scores count one half.
@@ -604,7 +607,10 @@ def auc(y, score, weight, n_threads):
     return ranking.area(roc) / (positive * negative)
 
 
-def average_precision(y, score, weight, n_threads):
+def average_precision(
+    y: NDArray[np.float64], score: NDArray[np.float64], weight: NDArray[np.float64] | None,
+    n_threads: int,
+) -> float:
     """The mean of the precisions at each threshold, weighted by the gain in recall.
 
     It is NaN if all rows are of one class. Rows whose ``y`` is above 0 are positive.
@@ -619,7 +625,7 @@ def average_precision(y, score, weight, n_threads):
 def pairs_in_order(
     const int64_t[::1] rows, const uint8_t[::1] asks, const uint8_t[::1] begins,
     const int64_t[::1] rank, const double[::1] weight,
-):
+) -> tuple[float, float, float]:
     """The weight of the pairs of rows that ask with rows of their stratum that came before.
 
     Rows come in one after the other, or ask, stratum by stratum; the ranks of each stratum,

@@ -204,7 +204,7 @@ cdef void visit_queries(
     end_watch(&loop.watch)
 
 
-def discounts(const int64_t[::1] boundaries):
+def discounts(const int64_t[::1] boundaries) -> NDArray[np.float64]:
     """1 / log2(2 + rank) for the ranks of the longest query."""
     cdef double[::1] discount_out
     cdef int64_t rank

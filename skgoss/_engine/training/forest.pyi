@@ -1,3 +1,5 @@
+# `python tools/stubs.py` writes this file.
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,7 +19,9 @@ class Forest:
     def __init__(self) -> None: ...
     def copy(self, first_tree: int = ..., stop_tree: int | None = ...) -> Forest: ...
     def drop(self, n_trees: int) -> None: ...
-    def arrays(self) -> tuple[
+    def arrays(
+        self,
+    ) -> tuple[
         NDArray[np.void], NDArray[np.void], NDArray[np.int64], NDArray[np.uint32]
     ]: ...
     def set_leaf_value(self, tree: int, leaf: int, value: float) -> None: ...

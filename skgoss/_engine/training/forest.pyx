@@ -18,12 +18,13 @@ from skgoss._engine.threads cimport parallel_for
 from skgoss._engine.training.split cimport leaf_step
 from skgoss._engine.training.workspace cimport NO_MEMORY, Node, Workspace
 
-NODE = np.dtype([
+NODE: np.dtype[np.void] = np.dtype([
     ("feature", np.int32), ("bin", np.int32), ("left", np.int32), ("right", np.int32),
     ("gain", np.float64), ("value", np.float64), ("weight", np.float64),
     ("count", np.int64), ("missing_left", np.int64), ("first_word", np.int64),
     ("last_word", np.int64)])
-LEAF = np.dtype([("value", np.float64), ("weight", np.float64), ("count", np.int64)])
+LEAF: np.dtype[np.void] = np.dtype(
+    [("value", np.float64), ("weight", np.float64), ("count", np.int64)])
 
 
 cdef int reserve(void** memory, int64_t n, int64_t* capacity, size_t size) noexcept nogil:
@@ -192,7 +193,7 @@ cdef class Forest:
         self.leaf_start[self.n_trees] = self.n_leaves
         return 0
 
-    def copy(self, int64_t first_tree=0, stop_tree=None):
+    def copy(self, int64_t first_tree=0, stop_tree: int | None = None) -> Forest:
         """A copy of some trees, by default of all from one tree on, while others may grow."""
         cdef Forest copied = Forest()
         cdef int64_t stop = self.n_trees if stop_tree is None else stop_tree
@@ -243,7 +244,9 @@ cdef class Forest:
         self.n_nodes = self.n_leaves - n_trees
         self.n_words = self.nodes[self.n_nodes - 1].last_word if self.n_nodes > 0 else 0
 
-    def arrays(self):
+    def arrays(
+        self,
+    ) -> tuple[NDArray[np.void], NDArray[np.void], NDArray[np.int64], NDArray[np.uint32]]:
         """Copies of the arrays of all trees: ``nodes``, ``leaves``, ``leaf_start``, ``words``.
 
         The feature of a node is its index among the used ones, and ``first_word`` and

@@ -1,4 +1,5 @@
-from collections.abc import Callable, Sequence
+# `python tools/stubs.py` writes this file.
+
 from typing import Any
 
 import numpy as np
@@ -6,9 +7,9 @@ from numpy.typing import NDArray
 
 from skgoss._engine.training.forest import Forest
 
-MAX_DRAWS: int
 MAX_RELATIVE_WORK: float
 MAX_ROWS: int
+MAX_DRAWS: int
 
 class TreeGrower:
     forest: Forest
@@ -22,19 +23,15 @@ class TreeGrower:
         missing_left_if_none: bool = ...,
     ) -> None: ...
     def grow(
-        self, gradient: NDArray[np.float32], hessian: NDArray[np.float32] | None,
-        weight: NDArray[np.float64] | None, rows: NDArray[np.uint32] | None,
-        scores: NDArray[np.float64] | None, round_index: int,
-        more_l2: NDArray[np.float64] | None = ...,
-        lines: list[tuple[NDArray[Any], ...]] | None = ...,
-    ) -> bool: ...
+        self, gradient: NDArray[np.float32], hessian: NDArray[np.float32],
+        weight: NDArray[np.float64], rows: NDArray[np.uint32],
+        scores: NDArray[np.float64], round_index: int, more_l2: object = ...,
+        lines: list[Any] | None = ...,
+    ) -> Any: ...
     def grow_rounds(
-        self, derive: Callable[..., None], sample: Callable[..., Any] | None,
-        gradient: NDArray[np.float32], hessian: NDArray[np.float32] | None,
-        weight: NDArray[np.float64] | None, scores: NDArray[np.float64],
-        round_index: int, n_rounds: int, others: Sequence[Any] = ...,
-        scores_of_others: Sequence[Sequence[NDArray[np.float64]]] = ...,
-        check: Callable[[], None] | None = ...,
-        lines: list[tuple[NDArray[Any], ...]] | None = ...,
-    ) -> tuple[int, bool]: ...
+        self, derive: object, sample: object, gradient: object, hessian: object,
+        weight: NDArray[np.float64], scores: object, round_index: int, n_rounds: int,
+        others: object = ..., scores_of_others: object = ..., check: object = ...,
+        lines: list[Any] | None = ...,
+    ) -> Any: ...
     def rows_by_leaf(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...

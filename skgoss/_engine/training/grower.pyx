@@ -38,7 +38,7 @@ from skgoss._engine.training.workspace cimport (
 
 # Trees that sample features read rows of these alone if this takes at most this share of the
 # time of reading all features: see `Storage.subset_work`.
-MAX_RELATIVE_WORK = 0.9
+MAX_RELATIVE_WORK: float = 0.9
 
 cdef enum:
     # The least updates and visits of bins in the roots of a round for each thread.
@@ -50,10 +50,10 @@ cdef enum:
     SIGNED_BLOCK = 8192       # rows whose sums stay in the cache while scores are added
 
 # Row numbers and counts of rows have 31 bits.
-MAX_ROWS = 2**31 - 1
+MAX_ROWS: int = 2**31 - 1
 
 # How often columns and thresholds are drawn, where these are random, for a round without a split.
-MAX_DRAWS = 30
+MAX_DRAWS: int = 30
 
 
 cdef raise_status(int status):
@@ -197,10 +197,12 @@ cdef class TreeGrower:
     cdef int n_draws          # of columns and thresholds, for a round without a split
 
     def __cinit__(
-        self, dataset, settings, int n_scores, int n_threads, Forest forest=None,
-        constraints=None, copies=None, self_concordance=0.0, partition=None,
-        int64_t min_shared_hist_bins=MIN_SHARED_HIST_BINS, reweighted=False, raw=None,
-        row_weight=None, bint missing_left_if_none=False,
+        self, dataset, settings, int n_scores, int n_threads, Forest forest=None, constraints=None,
+        copies: NDArray[np.uint32] | None = None,
+        self_concordance: float | NDArray[np.float64] = 0.0, partition=None,
+        int64_t min_shared_hist_bins=MIN_SHARED_HIST_BINS,
+        reweighted: bool | NDArray[np.bool_] = False, raw=None,
+        row_weight: NDArray[np.float64] | None = None, bint missing_left_if_none=False,
     ):
         cdef int i
         self.dataset = dataset
@@ -952,7 +954,7 @@ cdef class TreeGrower:
         round.status = 0
         return round
 
-    def rows_by_leaf(self):
+    def rows_by_leaf(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The rows of the last tree's leaves (one score only), int64.
 
         Returns where those of each leaf begin, (n_leaves + 1,), and the row numbers, ascending

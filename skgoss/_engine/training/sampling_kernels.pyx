@@ -96,7 +96,7 @@ cdef void bag_block(void* context, Py_ssize_t begin, Py_ssize_t end, int thread)
 
 
 def bagging_mask(Py_ssize_t n_rows, double fraction, uint64_t seed, uint64_t round,
-                 int n_threads=1, Py_ssize_t first=0):
+                 int n_threads=1, Py_ssize_t first=0) -> NDArray[np.bool_]:
     """Draw each row with probability ``fraction``, by a hash of (seed, round, row).
 
     The rows are numbered from ``first`` on. Returns a bool array of shape (n_rows,). As in
@@ -136,7 +136,7 @@ cdef void list_block(void* context, Py_ssize_t begin, Py_ssize_t end, int thread
         rows_out += n_listed
 
 
-def kept_rows(mask, int n_threads=1):
+def kept_rows(mask: NDArray[np.bool_], int n_threads=1) -> NDArray[np.uint32]:
     """The numbers of the rows that a mask keeps, ascending, as uint32."""
     cdef const uint8_t[::1] kept = mask.view(np.uint8)
     cdef Py_ssize_t n = kept.shape[0]
@@ -459,7 +459,9 @@ cdef Threshold threshold_of_draws(
     return threshold
 
 
-def one_side_keys(const float[:, ::1] gradient, const double[:, ::1] weight):
+def one_side_keys(
+    const float[:, ::1] gradient, const double[:, ::1] weight or None,
+) -> NDArray[np.uint32]:
     """Keys of rows, (n_rows,) uint32: the smaller, the larger their gradients are.
 
     Where rows lie on several processes, these find the threshold of the keys together. On one,
@@ -479,7 +481,9 @@ def one_side_keys(const float[:, ::1] gradient, const double[:, ::1] weight):
     return keys
 
 
-def one_side_draws(const uint32_t[::1] numbers, is_top, uint64_t seed, uint64_t round):
+def one_side_draws(
+    const uint32_t[::1] numbers, is_top: NDArray[np.bool_], uint64_t seed, uint64_t round,
+) -> NDArray[np.uint32]:
     """The random numbers, uint32, that rows are drawn by: those with the smallest are taken.
 
     They are 0 for rows that are taken anyway, ``is_top``, and up to 2**31 for others.
@@ -495,10 +499,10 @@ def one_side_draws(const uint32_t[::1] numbers, is_top, uint64_t seed, uint64_t 
 
 
 def one_side_sample(
-    float[:, ::1] gradient, float[:, ::1] hessian, const double[:, ::1] weight,
+    float[:, ::1] gradient, float[:, ::1] hessian, const double[:, ::1] weight or None,
     int64_t n_top, int64_t n_other, uint64_t seed, uint64_t round, int n_threads,
     bint constant_hessian=False, uint32_t[:, ::1] room=None,
-):
+) -> NDArray[np.uint32]:
     """Gradient-based one-side sampling: Algorithm 2 of Ke et al., NeurIPS 2017.
 
     Keeps the rows with the largest sums of |gradient| over the scores and draws some of
@@ -558,7 +562,7 @@ def one_side_sample(
 def count_digits(
     const uint64_t[::1] keys, const int64_t[::1] start, const uint64_t[::1] low, int shift,
     int n_bits, const double[::1] weight=None,
-):
+) -> NDArray[np.int64]:
     """The weights of the rows of each group by digit, (n_groups, 2**n_bits) int64.
 
     - ``keys``, (n,): group by group.
@@ -580,7 +584,7 @@ def count_digits(
 def rows_with_digit(
     const uint64_t[::1] keys, const int64_t[::1] start, const uint64_t[::1] low, int shift,
     const int64_t[::1] digit,
-):
+) -> NDArray[np.uint32]:
     """The rows whose key has a certain digit in its group, ascending, int64.
 
     The digit of a key is ``(key - low) >> shift``, by the ``low`` of its group, whose keys begin

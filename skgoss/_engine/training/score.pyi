@@ -1,3 +1,5 @@
+# `python tools/stubs.py` writes this file.
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,6 +15,7 @@ def add_tree(
     score_inout: NDArray[np.float64], numbers: NDArray[np.uint32] | None = ...,
     table: LineTable | None = ..., first_leaf: int = ...,
 ) -> None: ...
+
 def add_trees(
     forest: Forest, first_tree: int, store: BinStore, missing_bin: NDArray[np.int32],
     n_threads: int, scores_inout: NDArray[np.float64],

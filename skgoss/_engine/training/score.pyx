@@ -448,9 +448,10 @@ cdef Lines lines_from(const Lines* lines, int64_t first_leaf) noexcept nogil:
 
 
 def add_tree(
-    BinStore store, nodes, const int32_t[::1] missing_bin, const uint32_t[::1] words,
-    const double[::1] leaf_value, int n_threads, double[::1] score_inout,
-    const uint32_t[::1] numbers=None, LineTable table=None, int64_t first_leaf=0,
+    BinStore store, nodes: NDArray[np.void], const int32_t[::1] missing_bin,
+    const uint32_t[::1] words, const double[::1] leaf_value, int n_threads,
+    double[::1] score_inout, const uint32_t[::1] numbers=None, LineTable table=None,
+    int64_t first_leaf=0,
 ):
     """Add one tree's leaf values to the scores of all rows, or of some.
 

@@ -49,7 +49,7 @@ cdef void search_features(
 def best_categories(
     const int64_t[::1] gradient, const int64_t[::1] hessian, const int32_t[::1] count,
     settings, double unit=1.0,
-):
+) -> tuple[float, NDArray[np.bool_]]:
     """Find the categories of a node whose rows had best go left.
 
     ``gradient`` and ``hessian``, (n_bins,), are sums by category, in units; bin 0 is missing,

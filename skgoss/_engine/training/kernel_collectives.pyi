@@ -1,0 +1,9 @@
+# `python tools/stubs.py` writes this file.
+
+from typing import Any
+
+class KernelCollectives:
+    error: Any
+    def __init__(self, collectives: object) -> None: ...
+    def __enter__(self) -> None: ...
+    def __exit__(self, kind: object, error: object, trace: object) -> Any: ...

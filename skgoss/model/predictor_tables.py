@@ -26,7 +26,11 @@ def make_predictor(
     A slot is a column with one meaning of "missing", so a model may mix the meanings.
     A column with one set of categories is a slot, too: its values are 0 in the set and
     1 outside. A slot has up to two sides: in one missing values go left, in the other
-    right.
+    right. Each side that a node asks for has a column of ranks.
+
+    Arrays whose names begin with ``slot`` have an entry for each slot, ``sides`` one
+    for each side in use, 2 * slot + (1 if missing values go right), and the others one
+    for each node.
     """
     decision = arrays["decision_type"]
     categorical = decision & CATEGORICAL != 0
@@ -107,38 +111,58 @@ def _ranks(
 
 
 def _byte_columns(
-    feature: NDArray[np.int64],
-    set_of: NDArray[np.int64],
+    slot_feature: NDArray[np.int64],
+    slot_set: NDArray[np.int64],
     n_thresholds: NDArray[np.int64],
     sides: NDArray[np.int64],
     sets: CategorySets,
 ) -> tuple[NDArray[np.int32], NDArray[np.uint8], NDArray[np.int64], int]:
-    """Number the columns of bytes: one for 255 thresholds, eight for 64 sets.
+    """Lay out the bytes of a row: ranks of its numbers, and bits of sets of categories.
 
-    Returns ``slot_bytes``, ``slot_bit``, ``outside_start`` and ``n_bytes`` of
-    `Predictor`.
+    A byte has the rank of a value among 255 thresholds, so each side of a slot has a
+    column for every 255 of its thresholds. Or it has a bit for each of eight sets: up
+    to 64 sets of one feature share a table of eight columns. These are the columns if
+    the first two slots have 300 and 10 thresholds, and 67 more are sets of one feature:
 
-    Sets of similar sizes share a table, which is as long as the largest needs.
+        column      0        1         2        3 to 10           11 to 18
+        slot        0        0         1        2 to 65           66 to 68
+        has         ranks    ranks     ranks    set j of these:   sets 64 to 66:
+                    0-254    255-299   0-9      bit j % 8 of      bits 0 to 2 of
+                                                column 3 + j // 8 column 11
+
+    Sets of similar sizes share a table, which is as long as the largest needs. The
+    result, for `Predictor`:
+
+    =================  ==============  ===============================================
+    ``slot_bytes``     slot and side   its first column, or that of a set; -1: no side
+    ``slot_bit``       slot            of a set, its number in the table; else 0
+    ``outside_start``  table, and end  where its entries begin: one for each category
+                                       that a set of the table may have, one for others
+    ``n_bytes``                        the number of columns
+    =================  ==============  ===============================================
     """
-    slot_bytes = np.full((len(feature), 2), -1, dtype=np.int32)
-    n_columns = np.where(set_of < 0, -(-n_thresholds // 255), 0)[sides // 2]
-    n_numeric = int(n_columns.sum())
+    is_set = slot_set >= 0
+    n_columns = np.where(is_set, 0, -(-n_thresholds // 255))[sides // 2]
+    n_rank_columns = int(n_columns.sum())
+    slot_bytes = np.full((len(slot_feature), 2), -1, dtype=np.int32)
     slot_bytes.flat[sides] = np.cumsum(n_columns) - n_columns
-    size = np.diff(sets.start)[set_of] if len(sets.start) > 1 else np.zeros(0, int)
-    with_set = np.flatnonzero(set_of >= 0)
-    with_set = with_set[np.lexsort((size[with_set], feature[with_set]))]
-    sorted_feature = feature[with_set]
-    nth_set = np.arange(len(with_set)) - np.searchsorted(sorted_feature, sorted_feature)
-    slot_bit = np.zeros(len(feature), dtype=np.uint8)
-    slot_bit[with_set] = nth_set % 64
-    is_first = nth_set % 64 == 0
-    table = np.cumsum(is_first) - 1
-    slot_bytes[with_set, 0] = n_numeric + 8 * table + nth_set % 64 // 8
-    is_last = np.ones(len(with_set), dtype=bool)
-    is_last[:-1] = is_first[1:]
-    lengths = 32 * size[with_set[is_last]] + 1
-    outside_start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    return slot_bytes, slot_bit, outside_start, n_numeric + 8 * len(lengths)
+    # The slots of sets, by feature and size, and what each has.
+    slots = np.flatnonzero(is_set)
+    n_words = np.diff(sets.start)[slot_set[slots]]
+    order = np.lexsort((n_words, slot_feature[slots]))
+    slots, n_words = slots[order], n_words[order]
+    feature = slot_feature[slots]
+    number = np.arange(len(slots)) - np.searchsorted(feature, feature)
+    bit = number % 64
+    table = np.cumsum(bit == 0) - 1
+    slot_bit = np.zeros(len(slot_feature), dtype=np.uint8)
+    slot_bit[slots] = bit
+    slot_bytes[slots, 0] = n_rank_columns + 8 * table + bit // 8
+    # The last set of a table is the largest.
+    is_last = np.append(bit == 0, True)[1:]
+    n_entries = 32 * n_words[is_last] + 1
+    outside_start = np.concatenate([[0], np.cumsum(n_entries)]).astype(np.int64)
+    return slot_bytes, slot_bit, outside_start, n_rank_columns + 8 * len(n_entries)
 
 
 def _distinct_sets(sets: CategorySets) -> NDArray[np.int64]:

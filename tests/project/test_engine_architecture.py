@@ -21,6 +21,7 @@ LAYERS = tuple(
         "training.grower",
         "training.linear_leaves",
         "training.score",
+        "training.grower_inputs training.grower_memory training.shared_trees",
         # One tree: its leaves are divided, and their children searched.
         "training.tree",
         "training.children",
@@ -35,7 +36,7 @@ LAYERS = tuple(
         "training.feature_subset",
         "training.split",
         "objectives.ranking_kernels objectives.metric_kernels objectives.loss_kernels",
-        "training.layout training.sampling_kernels objectives.exact_sum",
+        "training.layout training.sampling_kernels training.arena objectives.exact_sum",
         "split.h",
         "category_splits.h encoding.h histogram.h leaf_values.h split_avx512.h",
         "gains.h metric_kernels.h ranking_kernels.h distribution_kernels.h",

@@ -9,7 +9,7 @@ import pytest
 from scipy.sparse import random as random_sparse
 
 from skgoss import LGBMClassifier, LGBMRegressor
-from skgoss._engine.training import grower
+from skgoss._engine.training import grower_inputs
 
 N = 5000
 NEVER, ALWAYS = 0.0, np.inf
@@ -65,7 +65,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 def bits(monkeypatch, most_work, model, X, y, **given) -> bytes:
     """All predictions of a fit that packs sampled features always, or never."""
-    monkeypatch.setattr(grower, "MAX_RELATIVE_WORK", most_work)
+    monkeypatch.setattr(grower_inputs, "MAX_RELATIVE_WORK", most_work)
     return model.fit(X, y, **given).predict(X, raw_score=True).tobytes()
 
 

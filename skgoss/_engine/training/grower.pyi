@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from skgoss._engine.training.forest import Forest
 
-MAX_RELATIVE_WORK: float
 MAX_ROWS: int
 MAX_DRAWS: int
 

@@ -1,53 +1,38 @@
-"""Growing the trees of a fit: memory, threads and the way in from Python.
+"""Growing the trees of a fit: threads, and the way in from Python.
 
 Trees of one round (the classes) are grown side by side when there are enough of them, else
 the threads share the work inside the trees; the trees are the same either way.
 """
 
-from libc.stdint cimport (
-    int8_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t)
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 
 import numpy as np
 
-from skgoss._engine.binning.packing import PIECE
 from skgoss._engine.binning.store cimport BinStore
 from skgoss._engine.objectives.loss_kernels cimport Loss
-from skgoss._engine.random cimport DIRECTION, below, draw, key
 from skgoss._engine.signals cimport end_watch, start_watch
-from skgoss._engine.threads cimport parallel_for, parallel_shares
-from skgoss._engine.training.kernel_collectives cimport MIN_SHARED_HIST_BINS, KernelCollectives
-from skgoss._engine.training.feature_subset cimport (
-    ENTRY_BLOCK, SubsetBuffers, SubsetSource, count_visits)
+from skgoss._engine.threads cimport parallel_for
 from skgoss._engine.training.forest cimport Forest
-from skgoss._engine.training.histogram cimport FOLD_ROOM
+from skgoss._engine.training.grower_inputs cimport (
+    read_constraints, read_dataset, read_settings, read_subset_source)
+from skgoss._engine.training.grower_memory cimport GrowerMemory
+from skgoss._engine.training.kernel_collectives cimport MIN_SHARED_HIST_BINS, KernelCollectives
+from skgoss._engine.training.layout cimport Binned, Gradients
 from skgoss._engine.training.linear_leaves cimport LineFit
-from skgoss._engine.training.layout cimport (
-    LANE_CODES, WIDE_WIDTH, Binned, Gradients, Histogram, Piece)
 from skgoss._engine.training.score import add_trees
-from skgoss._engine.training.split cimport (
-    SCRATCH_BOUNDED, SCRATCH_ROOM, SCRATCH_SHARES, FeatureBounds, PartialBound, SplitRules,
-    split_rules)
-from skgoss._engine.training.tasks cimport Batch, Division, Siblings, free_tasks
+from skgoss._engine.training.shared_trees cimport direction, signed_sums
+from skgoss._engine.training.tasks cimport Batch
 from skgoss._engine.training.tree cimport fill_score, grow_trees
 from skgoss._engine.training.workspace cimport (
-    ADVANCED, COLLECTIVE_FAILED, INTERMEDIATE, NO_MEMORY, NOT_FINITE, HIST_BIN_BYTES, UNBOUNDED,
-    Bounding, Constraints, FewRows, ForcedSplit, Leaf, LeafVisit, Node, Pool, Round, Scratch,
-    Settings, Shared, Tile, TileSums, Workspace, histogram_in, position_of)
+    COLLECTIVE_FAILED, NO_MEMORY, NOT_FINITE, Leaf, Round, Shared, Workspace, position_of)
 
-
-# Trees that sample features read rows of these alone if this takes at most this share of the
-# time of reading all features: see `Storage.subset_work`.
-MAX_RELATIVE_WORK: float = 0.9
 
 cdef enum:
     # The least updates and visits of bins in the roots of a round for each thread.
     MIN_ROOT_WORK_PER_THREAD = 64000
     # Trees of fewer updates do not pay for threads that grow one each.
     MIN_UPDATES_PER_WAVE = 20000
-    # Leaves that are divided together, at least, if threads share them.
-    MIN_DIVISIONS = 16
-    SIGNED_BLOCK = 8192       # rows whose sums stay in the cache while scores are added
 
 # Row numbers and counts of rows have 31 bits.
 MAX_ROWS: int = 2**31 - 1
@@ -63,58 +48,6 @@ cdef raise_status(int status):
         raise FloatingPointError("gradients or hessians are NaN or infinite")
 
 
-cdef double sampled_share(settings):
-    """The share of the rows that trees are grown on."""
-    if settings.data_sample_strategy == "goss":
-        return settings.top_rate + settings.other_rate
-    return settings.subsample if settings.subsample_freq > 0 else 1.0
-
-
-cdef direction(uint64_t seed, uint64_t round_index, int n_scores):
-    """Give half of the scores, at random, the sign 1 and the others -1."""
-    signs = np.full(n_scores, -1.0, dtype=np.float32)
-    cdef float[::1] signs_out = signs
-    cdef uint64_t random = key(seed, DIRECTION, round_index)
-    cdef int n_left = n_scores // 2
-    cdef int k
-    for k in range(n_scores):
-        if below(draw(random, k), n_scores - k) < n_left:
-            signs_out[k] = 1.0
-            n_left -= 1
-    return signs
-
-
-cdef struct SignedSums:
-    const float* values
-    const float* signs
-    Py_ssize_t n_scores
-    Py_ssize_t n
-    float* sums
-
-
-cdef void add_signed(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
-    """Of some rows, the sum of the scores' values, with signs."""
-    cdef SignedSums* all = <SignedSums*>context
-    cdef const float* values
-    cdef Py_ssize_t i, k
-    for k in range(all.n_scores):
-        values = all.values + k * all.n
-        for i in range(first, end):
-            all.sums[i] += all.signs[k] * values[i]
-
-
-cdef signed_sums(const float[:, ::1] values, const float[::1] signs, int n_threads):
-    """Of each row, the sum of the scores' values, with signs."""
-    cdef Py_ssize_t n = values.shape[1]
-    sums = np.zeros((1, n), dtype=np.float32)
-    cdef float[:, ::1] sums_out = sums
-    cdef SignedSums context = SignedSums(
-        &values[0, 0], &signs[0], values.shape[0], n, &sums_out[0, 0])
-    with nogil:
-        parallel_shares(add_signed, &context, n, SIGNED_BLOCK, n_threads)
-    return sums
-
-
 cdef struct Wave:
     # Trees that grow side by side.
     Shared* shared
@@ -127,31 +60,6 @@ cdef void grow_one(void* context, Py_ssize_t i, Py_ssize_t end, int thread) noex
     cdef Wave* wave = <Wave*>context
     wave.rounds[i].status = grow_trees(
         wave.shared, &wave.batches[1 + i], &wave.workspaces[i], &wave.rounds[i], 1)
-
-
-cdef sum_of_largest(values, int n):
-    return int(np.sort(values)[len(values) - n:].sum())
-
-
-cdef struct Allocation:
-    # Memory for as long as a grower lives follows.
-    Allocation* previous
-    int64_t padding           # what follows is aligned as `calloc` does
-
-
-cdef struct AllocationLoop:
-    Allocation** allocations  # one for each thread
-    size_t size
-
-
-cdef void allocate_one(void* context, Py_ssize_t i, Py_ssize_t end, int thread) noexcept nogil:
-    cdef AllocationLoop* loop = <AllocationLoop*>context
-    loop.allocations[i] = <Allocation*>calloc(loop.size, 1)
-
-
-cdef inline size_t in_lines(size_t size) noexcept nogil:
-    """A size, rounded up to whole lines of the cache."""
-    return (size + 63) // 64 * 64
 
 
 cdef class TreeGrower:
@@ -177,15 +85,14 @@ cdef class TreeGrower:
     cdef Shared shared
     cdef Gradients gradients  # of a round, but for the arguments of `grow`
     cdef public Forest forest   # the next trees are added to it
-    cdef Allocation* allocations  # the newest of those allocated
-    cdef Workspace* workspaces
-    cdef Batch* batches       # of all threads, then of each tree that one thread grows
+    cdef GrowerMemory memory
+    cdef Workspace* workspaces  # those of the memory
+    cdef Batch* batches       # likewise
     cdef int n_workspaces
     cdef int n_threads
     cdef object dataset
     cdef BinStore store
     cdef object numbers       # of the rows in the store; None: all of them
-    cdef object arrays        # keeps what `shared.data` points to
     cdef KernelCollectives collectives  # None: all rows are here
     cdef LineFit line_fit     # None: all leaves are constant
     cdef double[::1] self_concordance  # of each score
@@ -204,8 +111,10 @@ cdef class TreeGrower:
         reweighted: bool | NDArray[np.bool_] = False, raw=None,
         row_weight: NDArray[np.float64] | None = None, bint missing_left_if_none=False,
     ):
-        cdef int i
         self.dataset = dataset
+        self.store = dataset.storage.store
+        self.numbers = dataset.numbers
+        self.memory = GrowerMemory()
         if raw is not None:
             self.line_fit = LineFit(dataset, settings, raw, row_weight)
         self.self_concordance = np.full(n_scores, self_concordance, dtype=np.float64)
@@ -213,7 +122,9 @@ cdef class TreeGrower:
         self.no_more_l2 = np.zeros(n_scores)
         self._read_partition(partition, min_shared_hist_bins)
         self.forest = Forest() if forest is None else forest
-        self._read_dataset(dataset)
+        if self.n_rows > MAX_ROWS:
+            raise ValueError(f"X has {self.n_rows} rows; at most {MAX_ROWS} can be used")
+        read_dataset(&self.shared, self.memory, dataset)
         self.n_threads = self._team(n_threads, n_scores, self.shared.data.n_rows)
         self.shares_trees = n_scores > 1 and settings.multi_strategy == "multi_output_tree"
         samples = min(settings.colsample_bytree, settings.feature_fraction_bynode) < 1
@@ -223,20 +134,14 @@ cdef class TreeGrower:
         if self.collectives is not None or self.shares_trees:
             self.n_workspaces = 1
         self._read_copies(copies)
-        self._read_settings(settings)
+        read_settings(&self.shared, settings, self.n_rows)
         self.shared.settings.missing_left_if_none = missing_left_if_none
         if constraints is not None:
-            self._read_constraints(constraints)
-        self._read_subset_source(settings)
-        self._allocate_threads()
-        self.workspaces = <Workspace*>self._allocate(self.n_workspaces * sizeof(Workspace))
-        for i in range(self.n_workspaces):
-            self._allocate_workspace(&self.workspaces[i])
-        self.batches = <Batch*>self._allocate((1 + self.n_workspaces) * sizeof(Batch))
-        for i in range(1 + self.n_workspaces):
-            self._allocate_batch(&self.batches[i], max(i - 1, 0), 1)
-        if self.shared.constraints.bounding < INTERMEDIATE:
-            self._allocate_ahead()
+            read_constraints(&self.shared, self.memory, constraints)
+        read_subset_source(&self.shared, self.memory, dataset.storage, settings)
+        self.memory.allocate_threads(&self.shared, self.n_threads)
+        self.memory.allocate_trees(&self.shared, self.n_workspaces)
+        self.workspaces, self.batches = self.memory.workspaces, self.memory.batches
 
     cdef int _team(self, int n_threads, int n_scores, int64_t n_rows):
         """As many threads as the roots of a round have work for, or two, but not more than wanted.
@@ -247,35 +152,6 @@ cdef class TreeGrower:
         cdef double work = n_scores * (n_rows * data.row_updates + data.n_visits)
         cdef double n_busy = work / MIN_ROOT_WORK_PER_THREAD
         return max(1, min(n_threads, <int>min(max(n_busy, 2.0), 1e6)))
-
-    cdef void* _allocate(self, size_t size) except NULL:
-        """Memory of zeros for as long as the grower lives."""
-        return self._kept(<Allocation*>calloc(sizeof(Allocation) + size + 64, 1), size)
-
-    cdef void* _kept(self, Allocation* allocation, size_t size) except NULL:
-        if allocation == NULL:
-            raise MemoryError(f"could not allocate {size} bytes for growing trees")
-        allocation.previous = self.allocations
-        self.allocations = allocation
-        return allocation + 1
-
-    cdef char** _allocate_by_thread(self, size_t size) except NULL:
-        """Memory of zeros for each thread; the threads ask for it, as zeros take time."""
-        cdef char** out = <char**>self._allocate(self.n_threads * sizeof(char*))
-        cdef AllocationLoop loop = AllocationLoop(
-            <Allocation**>out, sizeof(Allocation) + size + 64)
-        cdef bint is_complete = True
-        cdef int i
-        with nogil:
-            parallel_for(allocate_one, &loop, self.n_threads, 1, self.n_threads)
-        for i in range(self.n_threads):
-            if loop.allocations[i] == NULL:
-                is_complete = False
-            else:
-                out[i] = <char*>self._kept(loop.allocations[i], size)
-        if not is_complete:
-            self._kept(NULL, self.n_threads * size)
-        return out
 
     cdef _read_partition(self, partition, int64_t min_shared_hist_bins):
         self.n_rows = self.dataset.n_rows
@@ -288,44 +164,13 @@ cdef class TreeGrower:
         self.shared.rank = partition.collectives.rank
         self.shared.min_shared_hist_bins = min_shared_hist_bins
 
-    cdef _read_dataset(self, dataset):
-        """Point `shared.data` to the arrays of a data set."""
-        cdef Binned* data = &self.shared.data
-        storage = dataset.storage
-        if self.n_rows > MAX_ROWS:
-            raise ValueError(f"X has {self.n_rows} rows; at most {MAX_ROWS} can be used")
-        self.store = storage.store
-        self.numbers = dataset.numbers
-        self.shared.columns = self.store.columns
-        self.shared.has_sparse = self.store.has_sparse
-        self.arrays = []
-        data.n_rows = self.store.n_rows
-        if self.numbers is not None:
-            position = np.empty(self.store.n_rows, dtype=np.uint32)
-            position[self.numbers] = np.arange(len(self.numbers), dtype=np.uint32)
-            data.position = <const uint32_t*>self._address(position, np.uint32)
-        data.n_features = len(dataset.feature)
-        data.n_bins = <const int32_t*>self._address(dataset.n_bins, np.int32)
-        data.missing_bin = <const int32_t*>self._address(dataset.missing_bin, np.int32)
-        data.categorical = <const uint8_t*>self._address(dataset.categorical, np.bool_)
-        data.default_bin = <const int32_t*>self._address(storage.default_bin, np.int32)
-        data.singles = <const int32_t*>self._address(storage.singles, np.int32)
-        data.offset = <const int64_t*>self._address(storage.offset, np.int64)
-        data.feature_at = <const int32_t*>self._address(storage.feature_at, np.int32)
-        data.n_hist_bins = data.room = data.offset[data.n_features]
-        data.n_visits = count_visits(data)
-        data.row_updates = storage.row_updates
-        self.shared.max_bins = dataset.n_bins.max()
-        self._read_lanes(storage)
-        self._read_shorts_and_entries(storage)
-
     cdef _read_copies(self, copies):
         cdef Gradients* gradients = &self.gradients
         gradients.n_rows = self.dataset.n_rows
         gradients.n_rows_everywhere = gradients.n_copies = self.n_rows
         gradients.most_copies = 1
         if copies is not None:
-            gradients.copies = <const uint32_t*>self._address(copies, np.uint32)
+            gradients.copies = <const uint32_t*>self.memory.address(copies, np.uint32)
             gradients.n_copies, gradients.most_copies = self._counted(copies)
 
     cdef _counted(self, copies):
@@ -335,342 +180,6 @@ cdef class TreeGrower:
             return own
         sums, most = zip(*self.collectives.wrapped.all_gather(own))
         return sum(sums), max(most)
-
-    cdef _read_lanes(self, storage):
-        cdef Binned* data = &self.shared.data
-        lane = storage.lane
-        lane_groups = np.argsort(lane, kind="stable")
-        lane_start = np.zeros(lane.max(initial=-1) + 2, dtype=np.int32)
-        np.cumsum(np.bincount(lane), out=lane_start[1:])
-        data.n_groups = len(lane)
-        data.n_lanes = len(lane_start) - 1
-        data.rows = <const uint8_t*>self._address(storage.rows, np.uint8)
-        data.row_bytes = storage.rows.shape[1]
-        data.lane_start = <const int32_t*>self._address(lane_start, np.int32)
-        data.lane_groups = <const int32_t*>self._address(lane_groups, np.int32)
-        data.radix = <const int32_t*>self._address(storage.radix, np.int32)
-        data.n_codes = <const int32_t*>self._address(storage.n_codes, np.int32)
-        data.piece_start = <const int64_t*>self._address(storage.piece_start, np.int64)
-        data.pieces = <const Piece*>self._address(storage.pieces, PIECE)
-        data.hist_bin_of_code = <const int32_t*>self._address(storage.hist_bin_of_code, np.int32)
-        # The numbers of values that a lane takes. Strides that are no power of two keep
-        # the lanes apart in the cache.
-        size = np.multiply.reduceat(
-            storage.n_codes[lane_groups], lane_start[: len(lane_start) - 1]) if len(lane) else lane
-        data.lane_stride = next(
-            stride for stride in (24, 72, 264) if size.max(initial=0) <= stride)
-
-    cdef _read_shorts_and_entries(self, storage):
-        cdef Binned* data = &self.shared.data
-        data.hist_bin_sums = data.n_lanes * data.lane_stride
-        data.sums_size = data.hist_bin_sums + FOLD_ROOM
-        if len(storage.hist_bin_pieces) == 0:
-            return
-        data.hist_bin_pieces = <const Piece*>self._address(storage.hist_bin_pieces, PIECE)
-        data.n_hist_bin_pieces = len(storage.hist_bin_pieces)
-        in_shorts = storage.in_shorts
-        data.n_shorts = len(in_shorts)
-        if data.n_shorts > 0:
-            data.shorts = <const uint16_t*>self._address(storage.shorts, np.uint16)
-            short_hist_bin = np.append(storage.offset[in_shorts], data.n_hist_bins)
-            data.short_hist_bin = <const int64_t*>self._address(short_hist_bin, np.int64)
-        if storage.entry_start is not None:
-            data.entry_start = <const int64_t*>self._address(storage.entry_start, np.int64)
-            data.entries = <const uint32_t*>self._address(storage.entries, np.uint32)
-        data.sums_size += data.room + 1  # one of no feature: see add_row_entries
-
-    cdef const void* _address(self, array, dtype):
-        """Where an array's values lie, for as long as the grower lives."""
-        array = np.ascontiguousarray(array, dtype=dtype)
-        self.arrays.append(array)
-        return <const void*><uintptr_t>array.__array_interface__["data"][0]
-
-    cdef _read_settings(self, settings):
-        cdef Settings* out = &self.shared.settings
-        cdef SplitRules* rules = &self.shared.rules
-        rules[0] = split_rules(settings)
-        # A leaf holds min_count rows at least, which bounds the leaves there can be.
-        out.max_leaves = max(
-            1, min(settings.num_leaves, self.n_rows // rules.min_count))
-        out.max_depth = settings.max_depth
-        out.tree_fraction = settings.colsample_bytree
-        out.node_fraction = settings.feature_fraction_bynode
-        out.feature_seed = settings.feature_fraction_seed
-        out.extra_seed = settings.extra_seed
-        out.extra_trees = settings.extra_trees
-        out.learning_rate = settings.learning_rate
-
-    cdef _read_subset_source(self, settings):
-        """What trees of sampled features are grown on, where reading their bins alone pays."""
-        cdef SubsetSource* out = &self.shared.subset_source
-        cdef Binned* data = &self.shared.data
-        cdef int i
-        storage = self.dataset.storage
-        n_most = min(
-            data.n_features,
-            <int>max(1.0, settings.colsample_bytree * data.n_features + 0.5)
-            + len({self.shared.constraints.forced[i].feature
-                   for i in range(self.shared.constraints.n_forced)}))
-        share = n_most / data.n_features
-        if share == 1 or storage.subset_work(share, sampled_share(settings)) > MAX_RELATIVE_WORK:
-            return
-        out.max_features = n_most
-        out.most_entries = sum_of_largest(storage.entry_lengths, n_most)
-        if data.n_lanes < data.n_groups:
-            out.lane_codes = min(data.lane_stride, LANE_CODES)
-        out.columns = self.shared.columns
-        out.group = <const int32_t*>self._address(storage.group, np.int32)
-        in_lanes = storage.in_lanes
-        out.in_lanes = <const int32_t*>self._address(in_lanes, np.int32)
-        out.n_in_lanes = len(in_lanes)
-        by_hist_bin = np.setdiff1d(np.arange(data.n_features), in_lanes)
-        out.by_hist_bin = <const int32_t*>self._address(by_hist_bin, np.int32)
-        out.n_by_hist_bin = len(by_hist_bin)
-        out.in_shorts = <const int32_t*>self._address(storage.in_shorts, np.int32)
-        data.room = sum_of_largest(np.diff(storage.offset), n_most)
-        data.hist_bin_sums = min(n_most, data.n_groups) * data.lane_stride
-        data.sums_size = data.hist_bin_sums + FOLD_ROOM
-        if data.n_hist_bin_pieces > 0:
-            data.sums_size += data.room + 1
-
-    cdef _read_constraints(self, constraints):
-        cdef Constraints* out = &self.shared.constraints
-        out.bounding = <Bounding><int>constraints.bounding
-        out.penalty = constraints.penalty
-        if constraints.sign is not None:
-            out.sign = <const int8_t*>self._address(constraints.sign, np.int8)
-            self.shared.rules.bounded = out.bounding != UNBOUNDED
-        if constraints.factor is not None:
-            out.factor = <const double*>self._address(constraints.factor, np.float64)
-        if constraints.sets is not None:
-            out.n_sets = len(constraints.sets.start) - 1
-            out.set_start = <const int64_t*>self._address(constraints.sets.start, np.int64)
-            out.set_features = <const int32_t*>self._address(
-                constraints.sets.features, np.int32)
-            out.sets_start = <const int64_t*>self._address(
-                constraints.sets.by_feature_start, np.int64)
-            out.sets_of = <const int32_t*>self._address(
-                constraints.sets.by_feature, np.int32)
-        out.n_forced = len(constraints.forced)
-        out.forced = <const ForcedSplit*>self._address(constraints.forced, np.int32)
-
-    cdef _allocate_threads(self):
-        cdef Shared* shared = &self.shared
-        cdef int n_shares = SCRATCH_BOUNDED if shared.rules.bounded else SCRATCH_SHARES
-        cdef size_t scratch_size = n_shares * (shared.max_bins + SCRATCH_ROOM)
-        cdef size_t sums_size = in_lines(
-            WIDE_WIDTH * (shared.data.sums_size + 1) * sizeof(int64_t))
-        cdef char** memory = self._allocate_by_thread(sums_size + self._few_size())
-        cdef int n = self.n_threads
-        cdef int i
-        shared.accumulators = <int64_t**>self._allocate(n * sizeof(int64_t*))
-        shared.scratch = <double**>self._allocate(n * sizeof(double*))
-        shared.partial = <Histogram*>self._allocate(n * sizeof(Histogram))
-        shared.tile_sums = <TileSums*>self._allocate(n * sizeof(TileSums))
-        shared.few = <FewRows*>self._allocate(n * sizeof(FewRows))
-        shared.all_features = <int32_t*>self._allocate(shared.data.n_features * sizeof(int32_t))
-        for i in range(shared.data.n_features):
-            shared.all_features[i] = i
-        for i in range(n):
-            shared.accumulators[i] = <int64_t*>memory[i]
-            shared.scratch[i] = <double*>self._room(scratch_size, np.float64)
-            if n > 1:
-                shared.partial[i] = histogram_in(
-                    self._room(HIST_BIN_BYTES * shared.data.room, np.uint8), shared.data.room)
-            self._divide_few(memory[i] + sums_size, &shared.few[i])
-
-    cdef size_t _few_size(self):
-        """The bytes of `FewRows`."""
-        cdef const Binned* data = &self.shared.data
-        cdef size_t n_features = data.n_features
-        cdef size_t n_hist_bins = data.room if data.n_hist_bin_pieces > 0 else 0
-        return (
-            in_lines(HIST_BIN_BYTES * n_hist_bins) + in_lines(n_features)
-            + in_lines(n_features * sizeof(int32_t))
-            + in_lines((data.n_hist_bins // 64 + 1) * sizeof(uint64_t)))
-
-    cdef void _divide_few(self, char* memory, FewRows* out) noexcept:
-        """Divide so many zeros among what leaves of few rows need."""
-        cdef const Binned* data = &self.shared.data
-        cdef size_t n_features = data.n_features
-        if data.n_hist_bin_pieces > 0:
-            out.histogram = histogram_in(memory, data.room)
-            memory += in_lines(HIST_BIN_BYTES * data.room)
-        out.seen = <uint8_t*>memory
-        memory += in_lines(n_features)
-        out.touched = <int32_t*>memory
-        memory += in_lines(n_features * sizeof(int32_t))
-        if self.shared.max_bins > LANE_CODES:
-            out.histogram.held = <uint64_t*>memory
-
-    cdef _allocate_batch(self, Batch* out, int first_thread, int max_divisions):
-        """Room to divide so many leaves together."""
-        out.first_thread = first_thread
-        out.n_threads = 1
-        out.max_divisions = max_divisions
-        out.divisions = <Division*>self._allocate(max_divisions * sizeof(Division))
-        out.siblings = <Siblings*>self._allocate(2 * max_divisions * sizeof(Siblings))
-
-    cdef _allocate_workspace(self, Workspace* ws):
-        cdef Py_ssize_t n_rows = self.shared.data.n_rows
-        cdef size_t max_leaves = self.shared.settings.max_leaves
-        cdef size_t n_features = self.shared.data.n_features
-        ws.records[0] = <uint64_t*>self._room(n_rows, np.uint64)
-        ws.records[1] = <uint64_t*>self._room(n_rows, np.uint64)
-        if self.shared.has_sparse:
-            ws.records[2] = <uint64_t*>self._allocate(n_rows * sizeof(uint64_t))
-            ws.stays = <uint8_t*>self._allocate(n_rows)
-            ws.root_position = <uint32_t*>self._allocate(n_rows * sizeof(uint32_t))
-        ws.pool = <Pool*>self._allocate(sizeof(Pool))
-        self._allocate_scratch(&ws.scratch)
-        # A bit for each row, and some more for each leaf that is divided together with others.
-        ws.scratch.mask = <uint8_t*>self._allocate(n_rows // 8 + 8 * (max_leaves + 1))
-        ws.features = <int32_t*>self._allocate(n_features * sizeof(int32_t))
-        ws.summed = <int32_t*>self._allocate(n_features * sizeof(int32_t))
-        ws.is_summed = <uint8_t*>self._allocate(n_features)
-        ws.tiles = <Tile*>self._allocate((self.shared.data.n_lanes // 8 + 1) * sizeof(Tile))
-        ws.tile_features = <int32_t*>self._allocate(n_features * sizeof(int32_t))
-        ws.tile_of = <int32_t*>self._allocate(n_features * sizeof(int32_t))
-        # Twice as much where leaves are divided ahead of their turn.
-        ws.slots = <Histogram*>self._allocate((2 * max_leaves + 1) * sizeof(Histogram))
-        ws.free_slots = <int*>self._allocate((2 * max_leaves + 1) * sizeof(int))
-        ws.splittable = <uint8_t**>self._allocate(2 * max_leaves * sizeof(uint8_t*))
-        ws.nodes = <Node*>self._allocate(2 * max_leaves * sizeof(Node))
-        ws.leaves = <Leaf*>self._allocate(max_leaves * sizeof(Leaf))
-        ws.heap = <int*>self._allocate(max_leaves * sizeof(int))
-        ws.leaf_sums = <int64_t*>self._allocate(2 * max_leaves * sizeof(int64_t))
-        ws.leaf_visits = <LeafVisit*>self._allocate(
-            self.n_threads * max_leaves * sizeof(LeafVisit))
-        ws.leaf_value = <double*>self._allocate(max_leaves * sizeof(double))
-        ws.leaf_weight = <double*>self._allocate(max_leaves * sizeof(double))
-        ws.learning_rate = self.shared.settings.learning_rate
-        if self.shared.subset_source.max_features > 0:
-            self._allocate_subset(&ws.subset)
-        self._allocate_constraints(ws)
-
-    cdef _allocate_scratch(self, Scratch* out):
-        """What is needed while a leaf is divided, but for the mask of its rows."""
-        cdef const Constraints* limits = &self.shared.constraints
-        cdef size_t n_features = self.shared.data.n_features
-        cdef int side
-        out.goes_left = <uint8_t*>self._allocate(self.shared.max_bins)
-        out.code_goes_left = <uint8_t*>self._allocate(LANE_CODES)
-        out.sample = <int32_t*>self._allocate(n_features * sizeof(int32_t))
-        if limits.n_sets > 0:
-            out.allowed = <int32_t*>self._allocate(n_features * sizeof(int32_t))
-            out.may_use = <uint8_t*>self._allocate(n_features)
-            out.hits = <int32_t*>self._allocate(limits.n_sets * sizeof(int32_t))
-        for side in range(2):
-            out.searched[side] = <uint8_t*>self._allocate(n_features)
-            out.cut[side] = <int32_t*>self._allocate(n_features * sizeof(int32_t))
-            if limits.factor != NULL or limits.penalty > 0:
-                out.factor[side] = <double*>self._allocate(n_features * sizeof(double))
-
-    cdef _allocate_ahead(self):
-        """What divides leaves ahead of their turn: with processes, or on several threads."""
-        cdef size_t max_leaves = self.shared.settings.max_leaves
-        cdef Batch* batch = &self.batches[0]
-        cdef int i, n
-        if self.collectives is None and self.n_threads == 1:
-            return
-        for i in range(self.n_workspaces):
-            self._allocate_children(&self.workspaces[i])
-        n = max_leaves
-        if self.collectives is None:
-            n = min(n, max(MIN_DIVISIONS, self.n_threads))
-        self._allocate_batch(batch, 0, n + self.n_workspaces)
-        batch.helpers = <Workspace*>self._allocate(batch.max_divisions * sizeof(Workspace))
-        for i in range(batch.max_divisions):
-            self._allocate_scratch(&batch.helpers[i].scratch)
-
-    cdef _allocate_children(self, Workspace* ws):
-        """What a tree needs whose leaves are divided ahead of their turn."""
-        cdef size_t max_leaves = self.shared.settings.max_leaves
-        ws.children = <Leaf*>self._allocate(2 * max_leaves * sizeof(Leaf))
-        ws.waiting = <int*>self._allocate(max_leaves * sizeof(int))
-        if self.collectives is not None:
-            ws.column_cuts = <int*>self._allocate((self.shared.n_ranks + 1) * sizeof(int))
-            ws.set_size = self._set_size()
-            ws.left_sets = <uint32_t*>self._allocate(
-                2 * max_leaves * ws.set_size * sizeof(uint32_t))
-
-    cdef Py_ssize_t _set_size(self):
-        """The words, of 32 bits, of the largest set of categories."""
-        n_bins = self.dataset.n_bins[self.dataset.categorical]
-        return (int(n_bins.max(initial=0)) + 31) // 32
-
-    cdef void* _room(self, size_t size, dtype):
-        """Memory for so many values, for as long as the grower lives."""
-        return <void*>self._address(np.empty(size, dtype=dtype), dtype)
-
-    cdef _allocate_subset(self, SubsetBuffers* out):
-        cdef const Binned* data = &self.shared.data
-        cdef const SubsetSource* source = &self.shared.subset_source
-        cdef size_t n_rows = data.n_rows
-        cdef size_t n_features = data.n_features
-        cdef size_t n_groups = min(source.max_features, data.n_groups)
-        out.chosen = <uint8_t*>self._address(np.zeros(n_features, np.uint8), np.uint8)
-        out.offset = <int64_t*>self._room(n_features + 1, np.int64)
-        out.feature_at = <int32_t*>self._room(data.room, np.int32)
-        out.rows = <uint8_t*>self._room(n_rows * ((n_groups + 7) // 8 * 8), np.uint8)
-        out.lane_start = <int32_t*>self._room(n_groups + 1, np.int32)
-        out.lane_groups = <int32_t*>self._room(n_groups, np.int32)
-        out.radix = <int32_t*>self._room(n_groups, np.int32)
-        out.n_codes = <int32_t*>self._room(n_groups, np.int32)
-        out.n_source_codes = <int32_t*>self._room(n_groups, np.int32)
-        out.codes = <const uint8_t**>self._room(n_groups, np.uintp)
-        out.digit = <uint8_t*>self._room(n_groups * LANE_CODES, np.uint8)
-        out.hist_bin_of_code = <int32_t*>self._room(n_groups * LANE_CODES, np.int32)
-        out.piece_start = <int64_t*>self._room(n_groups + 1, np.int64)
-        out.pieces = <Piece*>self._room(source.max_features, PIECE)
-        if data.n_hist_bin_pieces == 0:
-            return
-        n_shorts = min(source.max_features, data.n_shorts)
-        out.hist_bin = <int32_t*>self._room(data.n_hist_bins, np.int32)
-        out.hist_bin_pieces = <Piece*>self._room(source.max_features, PIECE)
-        out.shorts = <uint16_t*>self._room(n_rows * n_shorts, np.uint16)
-        out.short_hist_bin = <int64_t*>self._room(n_shorts + 1, np.int64)
-        out.short_number = <int32_t*>self._room(n_shorts, np.int32)
-        if data.entries == NULL:
-            return
-        out.entry_start = <int64_t*>self._room(n_rows + 1, np.int64)
-        out.entries = <uint32_t*>self._room(source.most_entries, np.uint32)
-        out.block_entries = <int64_t*>self._room(n_rows // ENTRY_BLOCK + 1, np.int64)
-
-    cdef _allocate_constraints(self, Workspace* ws):
-        cdef const Constraints* limits = &self.shared.constraints
-        cdef size_t n_features = self.shared.data.n_features
-        cdef size_t max_leaves = self.shared.settings.max_leaves
-        cdef int side, i
-        if limits.bounding >= INTERMEDIATE:
-            ws.above = <int8_t*>self._allocate(max_leaves * max_leaves)
-        if limits.bounding == ADVANCED:
-            ws.row_of = <int32_t*>self._allocate(n_features * sizeof(int32_t))
-            ws.split_features = <int32_t*>self._allocate(n_features * sizeof(int32_t))
-            for i in range(self.shared.data.n_features):
-                ws.row_of[i] = -1
-        for side in range(2):
-            if limits.bounding == ADVANCED:
-                ws.monotone[side].rows = <FeatureBounds*>self._allocate(
-                    min(max_leaves, n_features) * sizeof(FeatureBounds))
-                ws.partial_bounds[side] = <PartialBound*>self._allocate(
-                    min(max_leaves, n_features) * max_leaves * sizeof(PartialBound))
-            ws.monotone[side].sign = limits.sign
-            ws.monotone[side].row_of = ws.row_of
-
-    def __dealloc__(self):
-        cdef Allocation* allocation
-        cdef int i
-        for i in range(self.n_workspaces if self.workspaces != NULL else 0):
-            free_workspace(&self.workspaces[i], self.shared.settings.max_leaves)
-        for i in range(self.n_threads if self.shared.tile_sums != NULL else 0):
-            free(self.shared.tile_sums[i].values)
-        for i in range(1 + self.n_workspaces if self.batches != NULL else 0):
-            free_tasks(&self.batches[i])
-        while self.allocations != NULL:
-            allocation = self.allocations
-            self.allocations = allocation.previous
-            free(allocation)
 
     def grow(
         self, const float[:, ::1] gradient, const float[:, ::1] hessian,
@@ -978,18 +487,3 @@ cdef class TreeGrower:
             for i in range(at.end - at.begin):
                 rows_out[start_out[leaf] + i] = position_of(ws, records[i])
         return start, rows
-
-
-cdef void free_workspace(Workspace* ws, int max_leaves) noexcept:
-    """Free what is allocated while trees grow."""
-    cdef int i
-    if ws.splittable != NULL:
-        for i in range(2 * max_leaves):
-            free(ws.splittable[i])
-    if ws.pool != NULL:
-        for i in range(ws.pool.n_slots):
-            free(ws.slots[i].gradient)
-        free(ws.pool.set_words)
-    free(ws.pairs)
-    free(ws.gathered)
-    free(ws.message)

@@ -1,0 +1,4 @@
+# `python tools/stubs.py` writes this file.
+
+class Arena:
+    def __init__(self) -> None: ...

@@ -1,0 +1,3 @@
+# `python tools/stubs.py` writes this file.
+
+MAX_RELATIVE_WORK: float

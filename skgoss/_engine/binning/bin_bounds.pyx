@@ -1,4 +1,3 @@
-# cython: language_level=3
 """The bounds of bins.
 
 The boundaries follow LightGBM's rules (Ke et al., "LightGBM: A Highly Efficient Gradient

@@ -1,4 +1,3 @@
-# cython: language_level=3
 """The bins of values: a grid says where the search among the bounds of a column starts."""
 
 from libc.math cimport INFINITY

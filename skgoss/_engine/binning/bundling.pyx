@@ -1,4 +1,3 @@
-# cython: language_level=3
 """Exclusive feature bundling: which sparse columns share one column of codes, and how.
 
 Algorithms 3 and 4 of Ke et al., "LightGBM: A Highly Efficient Gradient Boosting Decision

@@ -1,4 +1,3 @@
-# cython: language_level=3
 """Counts and bins of columns of categories.
 
 A value is the number of a category; NaN and numbers that no category has are missing.

@@ -1,4 +1,3 @@
-# cython: language_level=3
 """Rows drawn at random, each at most once.
 
 They are those that NumPy's `Generator.choice` draws without replacement, from the same random

@@ -1,4 +1,3 @@
-# cython: language_level=3
 """The bins of some rows, gathered from those of all rows, such as a fold or a subset.
 
 Rows are always ascending and distinct. They are not checked here.

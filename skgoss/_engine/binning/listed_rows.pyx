@@ -1,4 +1,3 @@
-# cython: language_level=3
 """Sparse columns: their rows that are not in the bin of zero are counted and listed."""
 
 from libc.math cimport INFINITY, isnan

@@ -1,4 +1,3 @@
-# cython: language_level=3
 """From columns to rows: lanes, shorts and entries.
 
 How rows lie in memory is described in ``layout.h``.

@@ -1,4 +1,3 @@
-# cython: language_level=3
 """A radix sort of numbers, which takes their weights along."""
 
 from libc.stdint cimport UINT64_MAX, int64_t, uint32_t, uint64_t

@@ -1,4 +1,3 @@
-# cython: language_level=3
 """How the bins of the training rows lie column by column.
 
 A feature's bins, but for the `default_bin`, if any, are numbered 0, 1, ... as its stored

@@ -1,4 +1,3 @@
-# cython: language_level=3
 """How the bins of the training rows lie column by column."""
 
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint8_t

@@ -1,4 +1,3 @@
-# cython: language_level=3
 """Sparse columns: the rows that are not in the default bin, and their bins.
 
 These are the stored rows. Each has a stored bin: numbered without the default bin. Columns of which

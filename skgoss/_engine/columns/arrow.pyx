@@ -1,4 +1,3 @@
-# cython: language_level=3
 """Columns of data frames that Arrow's C stream interface exports.
 
 The interface: https://arrow.apache.org/docs/format/CStreamInterface.html and

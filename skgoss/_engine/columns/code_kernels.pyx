@@ -1,4 +1,3 @@
-# cython: language_level=3
 """Passes over integers that stand for something: categories, labels, columns of entries.
 
 They are in memory of the user, which may change while it is read: what a code outside of a table

@@ -1,4 +1,3 @@
-# cython: language_level=3
 """How a kernel reads one column of the input, whatever holds it.
 
 A column is (address, stride, kind): where its first value lies, how many bytes lie

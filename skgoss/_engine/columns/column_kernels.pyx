@@ -1,4 +1,3 @@
-# cython: language_level=3
 """The kinds of columns the kernels read in place."""
 
 from cpython.buffer cimport PyBUF_STRIDES, PyBuffer_Release, PyObject_GetBuffer

@@ -1,4 +1,3 @@
-# cython: language_level=3
 """Columns of a CSR matrix, some at a time.
 
 The rows of the matrix are cut into chunks, one for each thread; as rows

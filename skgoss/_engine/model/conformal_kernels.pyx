@@ -1,4 +1,3 @@
-# cython: language_level=3
 """Weighted quantiles of conformity scores around the predictions of several models."""
 
 from libc.math cimport INFINITY

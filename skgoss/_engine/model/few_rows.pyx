@@ -1,4 +1,3 @@
-# cython: language_level=3
 """Few rows through trees: values are compared with thresholds.
 
 Tables are made in one pass over the nodes, so that the first row does not wait for those of

@@ -1,4 +1,3 @@
-# cython: language_level=3
 """The leaves of many rows, in trees whose tests each compare one byte.
 
 A tile of rows is scored tree by tree. Each test removes the leaves on one side of its node

@@ -1,4 +1,3 @@
-# cython: language_level=3
 """Linear leaves: their coefficients, and the values of rows.
 
 A leaf's model is the Newton step of the loss in the coefficients, with a ridge penalty (Shi, Li

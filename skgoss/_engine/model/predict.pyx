@@ -1,4 +1,3 @@
-# cython: language_level=3
 """Rows through trees: scores and leaves of an ensemble.
 
 Tile by tile, each value becomes its rank among the ensemble's own thresholds (value <=

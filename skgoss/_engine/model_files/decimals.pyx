@@ -1,4 +1,3 @@
-# cython: language_level=3
 """Numbers as text and back, many at a time."""
 
 from cpython.mem cimport PyMem_Free, PyMem_Malloc

@@ -1,4 +1,3 @@
-# cython: language_level=3
 """Where the lines of a text are, and how many items follow their keys."""
 
 from libc.stdint cimport int64_t

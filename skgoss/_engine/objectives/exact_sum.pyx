@@ -1,4 +1,3 @@
-# cython: language_level=3
 """Exact sums of doubles, which do not depend on the order of the terms."""
 
 from libc.math cimport INFINITY, NAN, fma, isfinite

@@ -1,4 +1,3 @@
-# cython: language_level=3
 """Functions of arrays: exponentials, logarithms, and those of gamma.
 
 Like those of `elementary.h`, which NumPy's and SciPy's are not, they are the same on every machine.

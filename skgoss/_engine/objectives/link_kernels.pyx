@@ -1,4 +1,3 @@
-# cython: language_level=3
 """Links: from raw scores to predictions."""
 
 from libc.stdint cimport int64_t

@@ -1,4 +1,3 @@
-# cython: language_level=3
 """Losses: gradients and hessians by scores, and sums of their values for metrics.
 
 Sums are exact, so they do not depend on the number of threads.

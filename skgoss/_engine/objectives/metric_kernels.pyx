@@ -1,4 +1,3 @@
-# cython: language_level=3
 """Areas under the curves of rows that are ranked by their scores.
 
 They are computed in parts that do not depend on the number of threads.

@@ -1,4 +1,3 @@
-# cython: language_level=3
 """Gradients, hessians and metrics of ranking: documents of queries, ordered by score.
 
 Rows are documents, those of a query one after another. Queries share nothing, so threads

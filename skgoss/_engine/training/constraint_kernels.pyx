@@ -1,4 +1,3 @@
-# cython: language_level=3
 """What the options forbid a tree: features together on a path, outputs out of order.
 
 Under monotone constraints a tree must be monotone in some features. Two leaves are

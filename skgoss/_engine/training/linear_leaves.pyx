@@ -1,4 +1,3 @@
-# cython: language_level=3
 """Linear leaves of the trees of a round, fitted while it is known which rows each leaf has.
 
 Threads share out the leaves of all trees that have grown side by side.

@@ -1,4 +1,3 @@
-# cython: language_level=3
 """One tree over the binned rows of a `BinStore`: the scores of rows it was not grown on.
 
 The columns of bytes of the store are those that `leaves` tests, where the codes that go right

@@ -1,4 +1,3 @@
-# cython: language_level=3
 """The options of the split search, and its compiled forms: one for each set of options."""
 
 from libc.math cimport INFINITY

@@ -1,5 +1,6 @@
 # `python tools/stubs.py` writes this file.
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,15 +23,17 @@ class TreeGrower:
         missing_left_if_none: bool = ...,
     ) -> None: ...
     def grow(
-        self, gradient: NDArray[np.float32], hessian: NDArray[np.float32],
-        weight: NDArray[np.float64], rows: NDArray[np.uint32],
-        scores: NDArray[np.float64], round_index: int, more_l2: object = ...,
-        lines: list[Any] | None = ...,
-    ) -> Any: ...
+        self, gradient: NDArray[np.float32], hessian: NDArray[np.float32] | None,
+        weight: NDArray[np.float64] | None, rows: NDArray[np.uint32] | None,
+        scores: NDArray[np.float64] | None, round_index: int,
+        more_l2: NDArray[np.float64] | None = ..., lines: list[Any] | None = ...,
+    ) -> bool: ...
     def grow_rounds(
-        self, derive: object, sample: object, gradient: object, hessian: object,
-        weight: NDArray[np.float64], scores: object, round_index: int, n_rounds: int,
-        others: object = ..., scores_of_others: object = ..., check: object = ...,
-        lines: list[Any] | None = ...,
-    ) -> Any: ...
+        self, derive: Callable[..., None], sample: Callable[..., Any] | None,
+        gradient: NDArray[np.float32], hessian: NDArray[np.float32] | None,
+        weight: NDArray[np.float64] | None, scores: NDArray[np.float64],
+        round_index: int, n_rounds: int, others: Sequence[Any] = ...,
+        scores_of_others: Sequence[Sequence[NDArray[np.float64]]] = ...,
+        check: Callable[[], None] | None = ..., lines: list[Any] | None = ...,
+    ) -> int: ...
     def rows_by_leaf(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...

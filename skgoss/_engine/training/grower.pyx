@@ -182,10 +182,11 @@ cdef class TreeGrower:
         return sum(sums), max(most)
 
     def grow(
-        self, const float[:, ::1] gradient, const float[:, ::1] hessian,
-        const double[:, ::1] weight, const uint32_t[::1] rows, double[:, ::1] scores,
-        uint64_t round_index, more_l2=None, list lines=None,
-    ):
+        self, const float[:, ::1] gradient, const float[:, ::1] hessian or None,
+        const double[:, ::1] weight or None, const uint32_t[::1] rows or None,
+        double[:, ::1] scores or None, uint64_t round_index,
+        more_l2: NDArray[np.float64] | None = None, list lines=None,
+    ) -> bool:
         """Grow one tree for each score and add them to the forest.
 
         With ``multi_strategy="multi_output_tree"`` they have the same splits. Returns whether
@@ -206,10 +207,13 @@ cdef class TreeGrower:
             gradient, hessian, weight, rows, scores, round_index, more_l2, lines)
 
     def grow_rounds(
-        self, derive, sample, gradient, hessian, const double[:, ::1] weight, scores,
-        uint64_t round_index, int n_rounds, others=(), scores_of_others=(), check=None,
-        list lines=None,
-    ):
+        self, derive: Callable[..., None], sample: Callable[..., Any] | None,
+        gradient: NDArray[np.float32], hessian: NDArray[np.float32] | None,
+        const double[:, ::1] weight or None, scores: NDArray[np.float64],
+        uint64_t round_index, int n_rounds, others: Sequence[Any] = (),
+        scores_of_others: Sequence[Sequence[NDArray[np.float64]]] = (),
+        check: Callable[[], None] | None = None, list lines=None,
+    ) -> int:
         """Grow the trees of several rounds, each by the derivatives of the scores before it.
 
         Returns the number of rounds that have a split, and whether the next one has failed. A round

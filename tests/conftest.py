@@ -5,12 +5,14 @@ import logging
 import os
 import signal
 from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 
 import grids
 import processes
 import pytest
 from sklearn.datasets import load_diabetes, load_iris
 
+from skgoss.objectives import percentiles
 from skgoss.utils import threads
 
 # scikit-learn's array API checks run only if SciPy was imported with this.
@@ -69,6 +71,14 @@ def machine(monkeypatch):
             monkeypatch.setattr(threads, "_counted_cores", lambda *key: cores[key[0]])
 
     return machine
+
+
+@pytest.fixture
+def interpolates(monkeypatch):
+    """Percentiles are LightGBM's, as with `skgoss.as_lightgbm`."""
+    stands = Event()
+    stands.set()
+    monkeypatch.setattr(percentiles, "STANDS_FOR_LIGHTGBM", stands)
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from skgoss._engine.objectives import exact_sum
 from skgoss.distributed.collectives import Collectives
 from skgoss.distributed.order_statistics import nearest, ordered_keys, reduced
 from skgoss.distributed.row_partition import RowPartition
+from skgoss.utils.messages import STANDS_FOR_LIGHTGBM
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -37,12 +38,14 @@ class GroupedRows:
 def percentiles(groups: GroupedRows, level: float, partition: RowPartition) -> Floats:
     """Percentiles of groups of rows.
 
-    Without weights, they interpolate between order statistics, as LightGBM's (NumPy's
-    default). Whole weights are numbers of copies: the result is that of the copies. By
-    other weights, it is the value with the least pinball loss: the first of the sorted
-    values up to which the weight exceeds ``level`` of the total. If the values before
-    it weigh just as much, it is the middle between it and the value before. Rows that
-    weigh less than 2**-51 of the total are left out.
+    They have the least pinball loss: a percentile is the first of the sorted values up
+    to which the weight exceeds ``level`` of the total. If the values before it weigh
+    just as much, it is the middle between it and the value before. Whole weights are
+    numbers of copies: the result is that of the copies. Rows that weigh less than
+    2**-51 of the total are left out.
+
+    Where skgoss stands for LightGBM, percentiles of copies interpolate between order
+    statistics, as LightGBM's (NumPy's default), which can have a larger loss.
 
     The unit of a row is the weight of one of its copies. Groups without rows have 0.0.
     """
@@ -88,7 +91,7 @@ class _Weighted:
     rows: NDArray[np.integer]
     values: Floats
     weights: Floats | None  # (m,): of the rows, whole numbers above 0; None: ones
-    # (n_groups,): where weights are numbers of copies, and there are no units.
+    # (n_groups,): whether the percentile is LightGBM's.
     interpolates: NDArray[np.bool_]
     # (n_groups,): the weight of rows that were before these and have been left out.
     before: Ints
@@ -151,7 +154,8 @@ def _weighted(groups: GroupedRows, collectives: Collectives) -> _Weighted:
     is_whole = np.full(n_groups, True)
     rest = np.zeros(n_groups, np.int64), np.zeros(n_groups)
     if groups.weight is None and groups.unit is None:
-        return _Weighted(start, rows, values, None, is_whole, *rest)
+        interpolates = is_whole & STANDS_FOR_LIGHTGBM.is_set()
+        return _Weighted(start, rows, values, None, interpolates, *rest)
     group = np.repeat(np.arange(n_groups), np.diff(start))
     copies, unit = np.ones((2, len(rows)))
     if groups.unit is not None:
@@ -163,19 +167,20 @@ def _weighted(groups: GroupedRows, collectives: Collectives) -> _Weighted:
         is_whole = (n_with_fraction == 0) & (total < MOST_EXACT)
         copies = np.where(is_whole[group], groups.weight, 1.0)
         unit = unit * np.where(is_whole[group], 1.0, groups.weight)
-    interpolates = is_whole & (groups.unit is None)
+    is_counted = is_whole & (groups.unit is None)
     grain = np.ones(n_groups)
-    if not interpolates.all():
+    if not is_counted.all():
         spans = [slice(*ends) for ends in pairwise(start.tolist())]
         exact = [exact_sum.exact_sum(unit[span], copies[span]) for span in spans]
         sums = collectives.all_reduce(np.stack(exact))
         exponent = np.frexp([exact_sum.rounded(one) for one in sums])[1]
         grain = np.ldexp(1.0, np.maximum(exponent - 50, -1074))
-        grain[interpolates] = 1.0
+        grain[is_counted] = 1.0
     weights = np.rint(unit / grain[group]) * copies
     left = np.flatnonzero(weights > 0)
     rows, values, weights = rows[left], values[left], weights[left]
     start = np.searchsorted(left, start)
+    interpolates = is_counted & STANDS_FOR_LIGHTGBM.is_set()
     return _Weighted(start, rows, values, weights, interpolates, *rest)
 
 

@@ -172,14 +172,14 @@ def losses(case: Case, rows: Rows, scores: Matrix) -> Floats:
 def first_scores(trial: Trial) -> Matrix:
     """The scores before the first round."""
     rows, case = trial.rows, trial.case
-    shape = len(rows.X), trial.raw.shape[1]
+    scores = np.zeros((len(rows.X), trial.raw.shape[1]))
     if rows.start is not None:
-        return rows.start.reshape(len(rows.X), -1) + np.zeros(shape)
+        scores += rows.start.reshape(len(rows.X), -1)
     if not case.value("boost_from_average"):
-        return np.zeros(shape)
+        return scores
     kept = {k: v for k, v in case.options.items() if k != "forcedsplits_filename"}
     constant = trial.fit(rows, kept | {"min_split_gain": 1e300, "n_estimators": 1})
-    return raw_scores(constant, rows.X)
+    return scores + raw_scores(constant, rows.X)
 
 
 def bags(trial: Trial, n_rounds: int) -> Iterator[np.ndarray]:
@@ -382,7 +382,7 @@ def signs_of_y(trial: Trial) -> str | None:
         trial.fit(replace(rows, y=-rows.y, start=start), other), trial.points
     )
     found[:, : 1 if is_likelihood else None] *= -1.0
-    if is_likelihood or _has_kink(case):  # percentiles are interpolated
+    if is_likelihood or _has_kink(case):  # percentiles are means of two values
         return trial.is_unlike(found, expected, rows, options)
     return other_bits(found, expected)
 
@@ -844,9 +844,6 @@ EXCEPTIONS: dict[str, Reasons] = {
     | {"weights are exponents": lambda c: c.spec.weighs_rows},
     "units_of_weights": {
         "weights are exponents": lambda c: c.spec.weighs_rows,
-        "percentiles of whole weights are interpolated": lambda c: (
-            c.objective == "quantile"
-        ),
         "with whole weights, hessians and copies have other bits": lambda c: (
             c.data["weights"] in ("none", "whole") and c.objective not in COX
         ),

@@ -55,6 +55,8 @@ def settings(objective, **changed):
             "reg_sqrt": False,
             "poisson_max_delta_step": 0.7,
             "tweedie_variance_power": 1.5,
+            "learning_rate": 0.1,
+            "boosting_type": "gbdt",
             **changed,
         }
     )
@@ -193,6 +195,7 @@ def renewal_loss(objective, score):
     return pinball_loss(objective.y, objective.renewal_level, weight * unit, score)
 
 
+@pytest.mark.usefixtures("interpolates")
 @pytest.mark.parametrize("average", [True, False])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("case", CASES)
@@ -287,6 +290,7 @@ def test_models_are_as_good_as_lightgbm_s(name, weighted):
     assert before - reached[0] >= 0.97 * (before - reached[1]) > 0
 
 
+@pytest.mark.usefixtures("interpolates")
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("name", OF_LIGHTGBM)
 def test_a_model_without_splits_predicts_what_lightgbm_s_does(name, weighted):
@@ -364,7 +368,8 @@ def assert_least_loss(found, values, level, weight):
 @pytest.mark.parametrize("n", [1, 2, 3, 10, 101])
 def test_percentile(level, n):
     values = RNG.normal(5.0, size=n).round(1)
-    expected = np.quantile(values, level)
+    assert_least_loss(percentile(values, level), values, level, np.ones(n))
+    expected = np.quantile(values, level, method="averaged_inverted_cdf")
     np.testing.assert_allclose(percentile(values, level), expected, rtol=1e-12)
     for scale in (0.3, 3.0):
         weight = scale * RNG.random(n)
@@ -376,6 +381,18 @@ def test_percentile(level, n):
             np.append(values, [-9.0, 0.0, 9.0]), level, np.append(weight, [0, 0, 0])
         )
         assert padded == result
+
+
+@pytest.mark.usefixtures("interpolates")
+@pytest.mark.parametrize("level", [0.0, 0.1, 0.25, 0.5, 0.9, 1.0])
+def test_where_skgoss_stands_for_lightgbm_percentiles_of_copies_interpolate(level):
+    for n in (1, 2, 3, 10, 101):
+        values, copies = RNG.normal(5.0, size=n).round(1), RNG.integers(1, 4, n)
+        expected = np.quantile(np.repeat(values, copies), level)
+        found = percentile(values, level, copies.astype(float))
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+        weight = RNG.random(n)
+        assert_least_loss(percentile(values, level, weight), values, level, weight)
 
 
 @pytest.mark.parametrize("level", [0.0, 0.1, 0.25, 0.5, 0.87, 1.0])

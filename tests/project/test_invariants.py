@@ -42,10 +42,6 @@ KNOWN: dict[str, tuple[set[str], Callable[[Case], Any]]] = {
         {"larger_child"},
         lambda c: True,
     ),
-    "quantiles are interpolated": (
-        {"never_rises"},
-        lambda c: c.objective == "quantile",
-    ),
     "constraints move percentiles": (
         {"never_rises"},
         lambda c: c.spec.renewal_level and "monotone_constraints" in c.options,

@@ -71,6 +71,45 @@ def test_no_round_makes_the_loss_climb(name, rate, linear):
     assert losses[-1] < losses[0]
 
 
+# Of errors that are above 0, by a level; below 0, by 1 - level.
+OF_LEVELS = {"quantile": np.abs, "l1": np.abs, "expectile": np.square}
+
+
+def largest_rise(name, level, rate, seed, **options):
+    """By how much a round raises the loss, as a share of the loss before the first.
+
+    There are few rows, with errors of very different sizes on both sides.
+    """
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(8, 60))
+    X = rng.standard_normal((n, 3)).round(1)
+    y = X[:, 0] + rng.choice([-1.0, 1.0], n) * rng.lognormal(0.0, 2.0, n)
+    options |= {"num_leaves": 5, "min_child_samples": 3, "n_estimators": 10}
+    model = LGBMRegressor(
+        objective=name, alpha=level, learning_rate=rate, boost_from_average=False
+    )
+    model.set_params(**options).fit(X, y)
+    raw = [model.predict(X, num_iteration=k) for k in range(1, model.n_iter_ + 1)]
+    errors = y - np.array([0.0 * y, *raw])
+    weight = np.where(errors > 0, level, 1.0 - level)
+    losses = (weight * OF_LEVELS[name](errors)).sum(axis=1)
+    return np.diff(losses).max() / losses[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("quantile", {}),
+    ],
+)
+def test_no_round_raises_a_loss_with_kinks(name, options):
+    levels = [0.5] if name == "l1" else [0.05, 0.3, 0.9]
+    for level in levels:
+        for rate in (0.1, 0.5, 1.0):
+            for seed in range(20 // len(levels)):
+                assert largest_rise(name, level, rate, seed, **options) <= 1e-12
+
+
 def rare_classes(n, seed):
     """Eight classes, some rare and most nearly separable, and labels that are wrong."""
     rng = np.random.default_rng(seed)

@@ -197,6 +197,10 @@ data frames with whole numbers as column names:
     users/columns_named_by_whole_numbers_have_no_names
 a monotone_penalty of at least max_depth:
     training/a_penalty_of_every_depth_gives_a_warning
+percentiles in 'quantile':
+    objectives/percentile
+    where_skgoss_stands_for_lightgbm_percentiles_of_copies_interpolate
+    training/no_round_raises_a_loss_with_kinks
 percentiles by other weights, and in 'mape':
     objectives/a_percentile_between_equal_weights_is_their_middle
 fractions in a categorical_feature column:

@@ -274,7 +274,9 @@ def clip_to_monotone(
 
     A split of a monotone feature bounds the outputs below it: on one side they are at
     most, on the other at least, the mean of the values that its children would have as
-    leaves.
+    leaves. If these are in the wrong order, it is the value that the node would have as
+    a leaf: the best one for both children. So, with values of least loss, the leaves
+    below a node have no larger loss than the node as a leaf.
 
     ``nodes`` have ``feature``, ``left`` and ``right``, in order of creation; for
     ``sign``, see `TreeConstraints`. ``values_of`` computes the values of leaves that
@@ -287,6 +289,12 @@ def clip_to_monotone(
     for level in _compared_nodes(nodes, sign):
         new = values_of([below[index] for index in level])
         unbounded |= zip(level, new.tolist(), strict=True)
+
+    def value_of(index: int) -> float:
+        if index not in unbounded:
+            unbounded[index] = float(values_of([below[index]])[0])
+        return unbounded[index]
+
     values = values.copy()
     bounds = {0: (-np.inf, np.inf)} if len(nodes) else {}
     for index, node in enumerate(nodes):
@@ -299,6 +307,8 @@ def clip_to_monotone(
             middle = np.mean(
                 [np.clip(unbounded[child], *bounds[index]) for child in children]
             )
+            if unbounded[low] > unbounded[high]:
+                middle = np.clip(value_of(index), *bounds[index])
             bounds[low] = (bounds[index][0], middle)
             bounds[high] = (middle, bounds[index][1])
     for leaf in range(len(values)):

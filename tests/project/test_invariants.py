@@ -42,10 +42,6 @@ KNOWN: dict[str, tuple[set[str], Callable[[Case], Any]]] = {
         {"larger_child"},
         lambda c: True,
     ),
-    "constraints move percentiles": (
-        {"never_rises"},
-        lambda c: c.spec.renewal_level and "monotone_constraints" in c.options,
-    ),
     "a step of a leaf leads to errors of the other side": (
         {"never_rises"},
         lambda c: c.objective == "expectile",

@@ -12,6 +12,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from skgoss import LGBMClassifier, LGBMRegressor, UnusedParameterWarning
+from skgoss.objectives.percentiles import percentile
 from skgoss.training import constraints
 
 SIGNS = [1, -1, 1, 0, 0, 1]
@@ -585,12 +586,41 @@ def test_nodes_that_constraints_compare_are_valued_by_level():
     new = constraints.clip_to_monotone(
         values, nodes, np.array([1, 0], np.int8), values_of
     )
-    assert sorted(map(len, asked)) == [1, 1, 2]
-    # The left side of the root is at most the mean of both.
-    middle = np.mean([values[[0, 3, 2]].mean(), values[[1, 6, 5, 4]].mean()])
-    assert (new[[0, 2, 3]] <= middle).all()
-    assert (new[[1, 4, 5, 6]] >= middle).all()
+    # Then two nodes whose sides are in the wrong order. One is the root: its value is
+    # between them.
+    assert sorted(map(len, asked[:3])) == [1, 1, 2]
+    assert list(map(len, asked[3:])) == [1, 1]
+    assert (new[[0, 2, 3]] <= values.mean()).all()
+    assert (new[[1, 4, 5, 6]] >= values.mean()).all()
     free = constraints.clip_to_monotone(
         values, nodes, np.array([0, 0], np.int8), values_of
     )
     assert free.tobytes() == values.tobytes()
+
+
+@pytest.mark.parametrize("level", [0.2, 0.5])
+def test_constrained_percentiles_have_no_larger_loss_than_one_leaf(level):
+    """However few rows a leaf has that is in the wrong order."""
+    rng = np.random.default_rng(4)
+
+    def loss(rows, value):
+        return (np.where(rows > value, level, level - 1.0) * (rows - value)).sum()
+
+    def values_of(sets):
+        joined = [np.concatenate([rows_of[leaf] for leaf in leaves]) for leaves in sets]
+        return np.array([percentile(rows, level) for rows in joined])
+
+    nodes = np.zeros(4, [("feature", int), ("left", int), ("right", int)])
+    nodes["left"], nodes["right"] = [1, ~0, ~1, ~3], [2, 3, ~2, ~4]
+    for seed in range(200):
+        nodes["feature"] = rng.integers(0, 2, 4)
+        rows_of = [
+            10 * rng.standard_normal() + rng.standard_normal(rng.choice([1, 40]))
+            for _ in range(5)
+        ]
+        values = values_of([[leaf] for leaf in range(5)])
+        sign = np.array([1 if seed % 2 else -1, 0], np.int8)
+        new = constraints.clip_to_monotone(values, nodes, sign, values_of)
+        everything = np.concatenate(rows_of)
+        found = sum(map(loss, rows_of, new))
+        assert found <= loss(everything, percentile(everything, level)) + 1e-9

@@ -100,6 +100,8 @@ def largest_rise(name, level, rate, seed, **options):
     ("name", "options"),
     [
         ("quantile", {}),
+        ("quantile", {"monotone_constraints": [1, -1, 0]}),
+        ("l1", {"monotone_constraints": [1, -1, 0]}),
     ],
 )
 def test_no_round_raises_a_loss_with_kinks(name, options):

@@ -165,6 +165,20 @@ def _expectile(rows: TrainingRows, settings: Settings) -> float:
     return center
 
 
+def _expectile_parameters(settings: Settings) -> tuple[float, float]:
+    """The level, and the least hessian of a row.
+
+    A step to the other side of the target multiplies the second derivative of a row by
+    up to a / (1 - a). With hessians of at least the learning rate times the largest
+    second derivative, the parabola that a step minimizes, times the rate, is nowhere
+    below the loss. Forests average whole steps.
+    """
+    level, rate = settings.alpha, min(settings.learning_rate, 1.0)
+    if settings.boosting_type == "rf":
+        rate = 0.0
+    return level, rate * 2.0 * max(level, 1.0 - level)
+
+
 def _relative_weight(y: Floats) -> Floats:
     """The weight of an absolute error in 'mape'."""
     return 1.0 / np.maximum(np.abs(y), 1.0)
@@ -340,6 +354,7 @@ OBJECTIVES: dict[str, ObjectiveSpec] = {
         lightgbm="regression",
         option="alpha",
         has_level=True,
+        parameters=_expectile_parameters,
         learns_roots=True,
         start=_expectile,
     ),

@@ -62,6 +62,8 @@ OPTIONS = (
     "lambdarank_position_bias_regularization",
     "label_gain",
     "objective_seed",
+    "learning_rate",
+    "boosting_type",
 )
 
 

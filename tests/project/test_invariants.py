@@ -42,10 +42,6 @@ KNOWN: dict[str, tuple[set[str], Callable[[Case], Any]]] = {
         {"larger_child"},
         lambda c: True,
     ),
-    "a step of a leaf leads to errors of the other side": (
-        {"never_rises"},
-        lambda c: c.objective == "expectile",
-    ),
 }
 
 

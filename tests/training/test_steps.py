@@ -102,6 +102,9 @@ def largest_rise(name, level, rate, seed, **options):
         ("quantile", {}),
         ("quantile", {"monotone_constraints": [1, -1, 0]}),
         ("l1", {"monotone_constraints": [1, -1, 0]}),
+        ("expectile", {}),
+        ("expectile", {"monotone_constraints": [1, -1, 0]}),
+        ("expectile", {"linear_tree": True}),
     ],
 )
 def test_no_round_raises_a_loss_with_kinks(name, options):

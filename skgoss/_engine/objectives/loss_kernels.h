@@ -86,11 +86,11 @@ static SIMD_INLINE double quantile_of(double y, double p, double a)
 
 /* ------------------------------------------------------- losses with a hessian */
 
-/* a: the level. */
+/* a: the level, b: the least hessian. */
 static SIMD_INLINE gradient_pair expectile_row(double f, double y, double a, double b)
 {
     double weight = 2.0 * (f > y ? 1.0 - a : a);
-    gradient_pair pair = {weight * (f - y), weight};
+    gradient_pair pair = {weight * (f - y), at_least(weight, b)};
     return pair;
 }
 

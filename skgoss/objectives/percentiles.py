@@ -38,8 +38,8 @@ class GroupedRows:
 def percentiles(groups: GroupedRows, level: float, partition: RowPartition) -> Floats:
     """Percentiles of groups of rows.
 
-    They have the least pinball loss: a percentile is the first of the sorted values up
-    to which the weight exceeds ``level`` of the total. If the values before it weigh
+    They have the lowest pinball loss: a percentile is the first of the sorted values
+    up to which the weight exceeds ``level`` of the total. If the values before it weigh
     just as much, it is the middle between it and the value before. Whole weights are
     numbers of copies: the result is that of the copies. Rows that weigh less than
     2**-51 of the total are left out.

@@ -275,7 +275,7 @@ def clip_to_monotone(
     A split of a monotone feature bounds the outputs below it: on one side they are at
     most, on the other at least, the mean of the values that its children would have as
     leaves. If these are in the wrong order, it is the value that the node would have as
-    a leaf: the best one for both children. So, with values of least loss, the leaves
+    a leaf: the best one for both children. So, with values of lowest loss, the leaves
     below a node have no larger loss than the node as a leaf.
 
     ``nodes`` have ``feature``, ``left`` and ``right``, in order of creation; for

@@ -17,9 +17,10 @@ from skgoss.estimators.base import MYPY, EarlierModel, LGBMModel, Metrics
 from skgoss.fit.arguments import FitArguments
 from skgoss.fit.task import Regression
 from skgoss.model import intervals
-from skgoss.objectives.metrics import EvalData, concordance
+from skgoss.objectives.eval_data import EvalData
 from skgoss.objectives.objectives import is_survival
 from skgoss.objectives.survival import Baseline
+from skgoss.objectives.survival_metrics import concordance
 from skgoss.parameters import docstrings, signatures
 from skgoss.utils import sklearn_private
 from skgoss.utils.public import set_module

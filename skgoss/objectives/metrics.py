@@ -1,4 +1,4 @@
-"""Metrics of evaluation sets: what they are computed from, and how.
+"""Metrics of evaluation sets: their functions, their table, and those of a fit.
 
 A metric is a function and a row of the table ``METRICS``. The function takes an
 `EvalData` and the settings of a fit. It returns the value for the rows of all
@@ -18,18 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss._engine.objectives import (
-    exact_sum,
-    function_kernels,
     loss_kernels,
     metric_kernels,
 )
 from skgoss._engine.objectives.ranking_kernels import (
     average_precision as precision_of_queries,
 )
-from skgoss.distributed.collectives import ALONE, Collectives
-from skgoss.distributed.row_partition import RowPartition
 from skgoss.objectives import ranking
 from skgoss.objectives.distributions import kernel_target
+from skgoss.objectives.eval_data import EvalData
 from skgoss.objectives.link import Link
 from skgoss.objectives.objectives import (
     ANY,
@@ -39,140 +36,11 @@ from skgoss.objectives.objectives import (
     TargetRange,
     spec_of,
 )
-from skgoss.objectives.survival import COX, PartialLikelihood
+from skgoss.objectives.survival_metrics import brier, concordance, cox_nll
 from skgoss.objectives.user_functions import UserFunction, name_of, predictions
 from skgoss.parameters.settings import Settings
 
 Floats = NDArray[np.float64]
-
-
-class EvalData(NamedTuple):
-    """The data that a metric is computed from."""
-
-    # (n,) or (n, n_targets): the target: numbers, codes of classes, or grades.
-    y: Floats
-    scores: Floats  # (n_scores, n): raw scores if it uses them, else predictions
-    weight: Floats | None  # (n,)
-    # (n_queries + 1,): the first row of each query, and the number of rows; rows are
-    # sorted by query.
-    boundaries: NDArray[np.int64] | None
-    n_threads: int
-    source: Any = None  # the `Dataset` that functions f(predictions, dataset) get
-    # What `cached` has computed from the same targets and weights; None: nothing.
-    cache: dict[Any, Any] | None = None
-    # Which of the rows of all processes these are; None: all.
-    partition: RowPartition | None = None
-    # Which of the queries of all processes these are; None: all.
-    queries: RowPartition | None = None
-    # (n, n_targets): the weights for each target, if they differ.
-    output_weight: Floats | None = None
-
-    @property
-    def collectives(self) -> Collectives:
-        """The collective operations of the processes that hold the rows."""
-        return ALONE if self.partition is None else self.partition.collectives
-
-    @property
-    def others(self) -> Collectives | None:
-        """The same; None if there are no other processes."""
-        return None if self.partition is None else self.partition.collectives
-
-    def of_output(self, number: int, first: int, stop: int) -> EvalData:
-        """The data of one of several outputs, and its scores ``first : stop``.
-
-        Rows whose target is missing are left out.
-        """
-        scores = self.scores[first:stop]
-        if self.y.ndim == 1:
-            return self._replace(scores=scores)
-        y, weight, is_present, cache = self.cached(
-            ("output", number), lambda: self._column(number)
-        )
-        if is_present is not None:
-            scores = np.ascontiguousarray(scores[:, is_present])
-        return self._replace(y=y, scores=scores, weight=weight, cache=cache)
-
-    def _column(self, number: int) -> tuple[Floats, Floats | None, Any, dict[Any, Any]]:
-        """A target and its weights without missing values, where those are, a cache."""
-        y = np.ascontiguousarray(self.y[:, number])
-        weights = self.output_weight
-        weight = self.weight if weights is None else weights[:, number].copy()
-        rows = ~np.isnan(y)
-        if rows.all():
-            return y, weight, None, {}
-        return y[rows], None if weight is None else weight[rows], rows, {}
-
-    def on_all_rows(self, compute: Callable[[EvalData], Any]) -> Any:
-        """The result of a function of the rows of all processes, in order.
-
-        The first process alone gets them and calls the function.
-        """
-        partition = self.partition
-        if partition is None or partition.is_alone:
-            return compute(self)
-        all_rows = self.cached("all rows", partial(self._on_first, partition))
-        scores = partition.gather_on_first(self.scores)
-        return self.collectives.broadcast(
-            lambda: compute(all_rows._replace(scores=scores))
-        )
-
-    def _on_first(self, partition: RowPartition) -> EvalData:
-        """The data of all rows, but for its scores; of use on the first process."""
-        weight, boundaries, queries = self.weight, self.boundaries, self.queries
-        if boundaries is not None and queries is not None:
-            sizes = queries.gather_on_first(np.diff(boundaries))
-            boundaries = np.append(0, np.cumsum(sizes))
-        return self._replace(
-            y=partition.gather_on_first(self.y),
-            weight=None if weight is None else partition.gather_on_first(weight),
-            boundaries=boundaries,
-            cache=None if self.cache is None else {},
-            partition=None,
-            queries=None,
-        )
-
-    def summed(self, total: NDArray[np.int64]) -> float:
-        """An exact sum over the rows of all processes, rounded once."""
-        if self.partition is not None:
-            self.partition.collectives.all_reduce(total)
-        return exact_sum.rounded(total)
-
-    def of_all_queries(self, values: Floats) -> Floats:
-        """The values of the queries of all processes, along the last axis, in order."""
-        return values if self.queries is None else self.queries.all_gather(values)
-
-    def query_weights(self) -> Floats | None:
-        """The weights of the queries of all processes; None: ones."""
-        assert self.boundaries is not None
-        weights = ranking.query_weights(self.weight, self.boundaries)
-        return None if weights is None else self.of_all_queries(weights)
-
-    def cached(self, key: Any, compute: Callable[[], Any]) -> Any:
-        """The result of ``compute``, which depends on targets and weights alone."""
-        if self.cache is None:
-            return compute()
-        if key not in self.cache:
-            self.cache[key] = compute()
-        return self.cache[key]
-
-    @property
-    def total_weight(self) -> float:
-        """The sum of the weights of all processes; ValueError unless it is above 0."""
-
-        def compute() -> float:
-            others = self.others
-            if self.weight is None:
-                n_rows = len(self.y)
-                return float(n_rows if others is None else others.total(n_rows))
-            return exact_sum.weighted_sum(self.weight, collectives=others)
-
-        total_weight = self.cached(("total weight", self.weight is None), compute)
-        if not total_weight > 0:
-            raise ValueError(
-                "An evaluation set has no row of positive weight. Pass other weights or"
-                " leave the set out."
-            )
-        return total_weight
 
 
 # --- Functions ------------------------------------------------------------------------
@@ -212,22 +80,17 @@ def intervals(levels: Sequence[float]) -> list[tuple[int, int, float]]:
     return [(low, high, levels[high] - levels[low]) for low, high in pairs]
 
 
-def _mean(values: Floats, data: EvalData) -> float:
-    total = exact_sum.weighted_sum(values, data.weight, data.others)
-    return total / data.total_weight
-
-
 def interval_coverage(data: EvalData, settings: Settings) -> list[float]:
     y, scores, pairs = data.y, data.scores, intervals(settings.alpha)
     return [
-        _mean(((scores[low] <= y) & (y <= scores[high])) * 1.0, data)
+        data.mean(((scores[low] <= y) & (y <= scores[high])) * 1.0)
         for low, high, _ in pairs
     ]
 
 
 def interval_width(data: EvalData, settings: Settings) -> list[float]:
     return [
-        _mean(data.scores[high] - data.scores[low], data)
+        data.mean(data.scores[high] - data.scores[low])
         for low, high, _ in intervals(settings.alpha)
     ]
 
@@ -238,9 +101,8 @@ def rmse(data: EvalData, settings: Settings) -> float:
 
 def r2(data: EvalData, settings: Settings) -> float:
     def sum_of_squares() -> float:
-        total = exact_sum.weighted_sum(data.y, data.weight, data.others)
-        mean = total / data.total_weight
-        return _sum("l2", data._replace(scores=np.full((1, len(data.y)), mean)))
+        means = np.full((1, len(data.y)), data.mean(data.y))
+        return _sum("l2", data._replace(scores=means))
 
     rest, total = _sum("l2", data), data.cached("squares", sum_of_squares)
     if total > 0:
@@ -282,130 +144,7 @@ def nll(data: EvalData, settings: Settings) -> float:
 def crps(data: EvalData, settings: Settings) -> float:
     distribution = spec_of(str(settings.objective)).distribution
     assert distribution is not None
-    return _mean(distribution.crps(data.y, data.scores), data)
-
-
-def _partial_likelihood(data: EvalData, settings: Settings) -> PartialLikelihood:
-    efron = COX.get(str(settings.objective), False)
-    return data.cached(
-        ("partial likelihood", efron),
-        lambda: PartialLikelihood(data.y, data.weight, efron=efron),
-    )
-
-
-def cox_nll(data: EvalData, settings: Settings) -> float:
-    return _partial_likelihood(data, settings).value(data.scores, data.n_threads)
-
-
-def concordance(data: EvalData, settings: Settings | None = None) -> float:
-    """Harrell's C: the share of pairs whose order of events is that of their risks.
-
-    Both rows of a pair are in the same stratum.
-
-    F. E. Harrell et al., "Evaluating the Yield of Medical Tests", JAMA 247, 1982.
-    """
-    rows, asks, begins, stratum = data.cached("pairs", lambda: _in_order(data.y))
-    score = data.scores[0]
-    if settings is not None and settings.objective not in COX:
-        score = -score
-    risk = np.unique(score, return_inverse=True)[1]
-    if stratum.any():
-        # Those of strata that come first are the largest.
-        risk = np.unique(risk - stratum * len(risk), return_inverse=True)[1]
-    weight = np.ones(len(risk)) if data.weight is None else data.weight
-    right, equal, total = metric_kernels.pairs_in_order(
-        rows, asks, begins, risk, weight
-    )
-    return (right + 0.5 * equal) / total if total else nan
-
-
-def _in_order(bounds: Floats) -> tuple[NDArray[Any], ...]:
-    """Rows in the order in which a row, that asks, meets all that live longer.
-
-    Going back in time in each stratum, rows come in at the lower bound of their time,
-    and ask at the upper one. At one time, those who are known to die then come in last.
-
-    Returns the rows, which of them ask and which are the first of a stratum, and the
-    number of each row's stratum.
-    """
-    n, (lower, upper) = len(bounds), bounds.T[:2]
-    strata = bounds[:, 2] if bounds.shape[1] > 2 else np.zeros(n)
-    stratum = np.unique(strata, return_inverse=True)[1]
-    seen = np.flatnonzero(np.isfinite(upper))
-    time = np.concatenate([lower, upper[seen]])
-    turn = np.concatenate([np.where(lower == upper, 2, 0), np.ones(len(seen))])
-    rows = np.concatenate([np.arange(n), seen])
-    order = np.lexsort((turn, -time, stratum[rows]))
-    begins = np.diff(stratum[rows[order]], prepend=-1) > 0
-    asks = (order >= n).astype(np.uint8)
-    return rows[order], asks, begins.astype(np.uint8), stratum
-
-
-# The levels of the event times at which Brier scores are computed.
-_BRIER_LEVELS = np.linspace(0.1, 0.9, 17)
-
-
-def brier(data: EvalData, settings: Settings) -> float:
-    """The integrated Brier score between the deciles of the event times.
-
-    Rows have the inverse weights of their chance not to be censored. The baseline
-    hazard of Cox's model is that of these rows. E. Graf et al., "Assessment and
-    Comparison of Prognostic Classification Schemes for Survival Data", Statistics in
-    Medicine 18, 1999.
-    """
-    times, weights, is_over = data.cached("censoring", lambda: _censoring(data))
-    if settings.objective in COX:
-        baseline = _partial_likelihood(data, settings).baseline(data.scores)
-        strata = data.y[:, 2] if data.y.shape[1] > 2 else None
-        survival = baseline.survival(data.scores[0], times, strata)
-    else:
-        survival = _survival(str(settings.objective), data.scores, times)
-    errors = weights * (survival - 1.0 + is_over) ** 2
-    scores = np.array([_mean(column.copy(), data) for column in errors.T])
-    if len(times) < 2:
-        return float(scores[0])
-    areas = np.diff(times) * (scores[1:] + scores[:-1])
-    return float(areas.sum() / 2 / np.ptp(times))
-
-
-def _survival(name: str, scores: Floats, times: Floats) -> Floats:
-    """The probability that each row lives longer, for a distribution of times.
-
-    That is the likelihood of a row that lives until then.
-    """
-    kind, n_rows = loss_kernels.DISTRIBUTIONS[name], scores.shape[1]
-    losses = np.empty((len(times), n_rows))
-    for time, of_time in zip(times, losses, strict=True):
-        bounds = np.repeat([time, np.inf], n_rows)
-        loss_kernels.likelihoods(kind, bounds, scores, of_time)
-    return function_kernels.exp(-losses).T
-
-
-def _censoring(data: EvalData) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-    """Times, and for each row and time its weight, and whether its event was before."""
-    lower, upper = data.y.T[:2]
-    weight = np.ones(len(lower)) if data.weight is None else data.weight
-    seen = upper == lower
-    if not (seen | np.isinf(upper)).all() or not seen.any():
-        raise ValueError(
-            "metric 'brier' needs an evaluation set with events, whose times are known"
-            " or right-censored. Use 'concordance'."
-        )
-    moments, number = np.unique(lower, return_inverse=True)
-    dying, leaving = (np.bincount(number, weight * w) for w in (seen, ~seen))
-    staying = np.cumsum((dying + leaving)[::-1])[::-1] - dying
-    share = np.divide(leaving, staying, out=np.zeros(len(moments)), where=staying > 0)
-    chance = np.cumprod(1.0 - share)
-    events = np.cumsum(dying)
-    times = moments[np.unique(np.searchsorted(events, _BRIER_LEVELS * events[-1]))]
-    of_times = chance[np.searchsorted(moments, times, side="right") - 1]
-    is_over = lower[:, None] <= times
-    inverse = np.where(is_over, seen[:, None] / _above_0(chance[number])[:, None], 0.0)
-    return times, np.where(is_over, inverse, 1.0 / _above_0(of_times)), is_over
-
-
-def _above_0(values: NDArray[Any]) -> Floats:
-    return np.where(values > 0, values, np.inf)
+    return data.mean(distribution.crps(data.y, data.scores))
 
 
 def multi_logloss(data: EvalData, settings: Settings) -> float:

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from skgoss.objectives import metric_names
+from skgoss.objectives.eval_data import EvalData
 from skgoss.objectives.link import Link
-from skgoss.objectives.metrics import CustomMetric, EvalData, Metric, Result
+from skgoss.objectives.metrics import CustomMetric, Metric, Result
 from skgoss.parameters.settings import Settings
 
 

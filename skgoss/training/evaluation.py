@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss.binning.rows import Rows
+from skgoss.objectives.eval_data import EvalData
 from skgoss.objectives.link import IDENTITY, transform
-from skgoss.objectives.metrics import CustomMetric, EvalData, Result
+from skgoss.objectives.metrics import CustomMetric, Result
 from skgoss.objectives.output_metrics import AnyMetric
 from skgoss.training.binned import BinnedRows
 from skgoss.utils.messages import warn

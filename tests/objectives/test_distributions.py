@@ -25,10 +25,11 @@ from skgoss.objectives.distributions import (
     of_learning,
     with_errors,
 )
+from skgoss.objectives.eval_data import EvalData
 from skgoss.objectives.gradients import Likelihood
 from skgoss.objectives.likelihoods import calibrated, most_likely
 from skgoss.objectives.link import transform
-from skgoss.objectives.metrics import EvalData, Metric
+from skgoss.objectives.metrics import Metric
 from skgoss.objectives.objectives import OBJECTIVES, TrainingRows, make_link
 
 RNG = np.random.default_rng(3)

@@ -11,8 +11,9 @@ from scipy import special
 
 from skgoss import LGBMRegressor, parameters
 from skgoss._engine.objectives import link_kernels, loss_kernels
+from skgoss.objectives.eval_data import EvalData
 from skgoss.objectives.metric_names import chosen
-from skgoss.objectives.metrics import EvalData, Metric
+from skgoss.objectives.metrics import Metric
 from skgoss.objectives.objectives import (
     ANY,
     NOT_NEGATIVE,

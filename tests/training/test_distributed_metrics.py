@@ -13,6 +13,7 @@ from skgoss.columns.columns import RELEASED
 from skgoss.columns.queries import Queries
 from skgoss.fit import callbacks
 from skgoss.objectives import metrics
+from skgoss.objectives.eval_data import EvalData
 from skgoss.training.evaluation import EvaluationSet
 
 N = 700
@@ -167,7 +168,7 @@ def test_areas_of_ranks_are_those_of_one(n, kind):
                 parts = dealt[collectives.rank]
                 at, partition = rows_of(parts), partition_of(collectives, parts)
                 before = collectives.meeting.n_collectives
-                sample = metrics.EvalData(
+                sample = EvalData(
                     *(y[at], score[None, at], None, None, 1), partition=partition
                 )
                 found = metric(sample)[0].value

@@ -26,7 +26,8 @@ from skgoss.columns import (
 )
 from skgoss.columns.columns import RELEASED, Columns
 from skgoss.columns.schema import ColumnSchema
-from skgoss.dataset.dataset import Dataset, Prepared, Request
+from skgoss.dataset.dataset import Dataset
+from skgoss.dataset.preparation import Prepared, Request
 from skgoss.distributed.row_partition import Parts, RowPartition
 from skgoss.fit import several_outputs, splits
 from skgoss.fit.arguments import NO_ROWS, FitArguments, InputSet, input_sets

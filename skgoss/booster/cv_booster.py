@@ -7,6 +7,7 @@ from os import PathLike
 from typing import Any, Self
 
 from skgoss.booster.booster import Booster
+from skgoss.booster.booster_model import BoosterModel
 from skgoss.parameters import docstrings
 from skgoss.utils import disk
 from skgoss.utils.public import set_module
@@ -59,7 +60,7 @@ class CVBooster:
                 self.model_from_string(disk.content(model_file).decode())
 
     def __getattr__(self, name: str) -> Any:
-        is_there = hasattr(Booster, name) or name in Booster.__annotations__
+        is_there = hasattr(Booster, name) or name in BoosterModel.__annotations__
         if name.startswith("_") or not is_there:
             raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
         if not callable(getattr(Booster, name, None)):

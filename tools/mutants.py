@@ -55,8 +55,15 @@ TESTS = {
     "model_selection/shared_fits": (
         *("model_selection/test_shared_fits", "model_selection/test_searches"),
     ),
+    "model_selection/candidates": (
+        *("model_selection/test_candidates", "model_selection/test_search_race"),
+    ),
     "model_selection/searches": (
-        *("model_selection/test_searches", "model_selection/test_candidates"),
+        *("model_selection/test_searches", "model_selection/test_search_race"),
+    ),
+    "model_selection/shared_search": (
+        *("model_selection/test_shared_search", "model_selection/test_searches"),
+        *("model_selection/test_search_race", "model_selection/test_splitters"),
     ),
     "objectives/distributions": (
         *("objectives/test_distributions", "objectives/test_survival"),

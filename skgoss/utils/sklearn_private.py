@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
@@ -22,6 +22,11 @@ from sklearn.utils.validation import (
 )
 
 from skgoss.utils.public import SITE
+
+if TYPE_CHECKING:
+    from sklearn.model_selection import BaseSearchCV
+else:
+    BaseSearchCV = object
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -90,6 +95,73 @@ class SummaryMixin(DocumentedMixin, BaseEstimator):
         if "text/html" in bundle:  # not if sklearn.config_context(display="text")
             bundle["text/html"] += self._html_summary()
         return bundle
+
+
+class SearchHooks(DocumentedMixin, BaseSearchCV):
+    """What our searches change in scikit-learn's, and use of them, by names of ours."""
+
+    # How scikit-learn routes the arguments of ``fit``.
+    _routed: Any
+
+    def _check_arguments(self) -> None:
+        """Check the arguments of the constructor, as ``fit`` of scikit-learn does."""
+        self._validate_params()
+
+    def _check_scoring(self) -> None:
+        """Check ``scoring`` before the search begins."""
+
+    def _search(
+        self, run: Callable[..., None], evaluate_candidates: Callable[..., Any]
+    ) -> None:
+        """Let ``run`` evaluate all candidates by a function."""
+        run(evaluate_candidates)
+
+    def _results(
+        self,
+        candidate_params: Sequence[Mapping[str, Any]],
+        n_splits: int,
+        out: Sequence[Any],
+        more_results: Any = None,
+    ) -> Any:
+        """``cv_results_``: what the fits of all candidates and folds gave."""
+        return super()._format_results(candidate_params, n_splits, out, more_results)
+
+    def _rows_of_folds(self, X: Any, y: Any) -> list[Any]:
+        """The training and the test rows of each fold."""
+        return list(self.cv.split(X, y, **self._routed.splitter.split))
+
+    @property
+    def _routes_arguments(self) -> bool:
+        """Whether the fits or the scorer of a candidate get arguments of ``fit``."""
+        return bool(self._routed.estimator.fit or self._routed.scorer.score)
+
+    def _evaluation(self) -> dict[str, Any]:
+        """How a candidate is evaluated on a fold: the options of `fit_and_score`."""
+        return {
+            "scorer": self._get_scorers()[0],
+            "fit_params": self._routed.estimator.fit,
+            "score_params": self._routed.scorer.score,
+            "return_train_score": self.return_train_score,
+            "error_score": self.error_score,
+        }
+
+    # scikit-learn calls these.
+
+    def _get_routed_params_for_fit(self, params: Any) -> Any:
+        self._routed = super()._get_routed_params_for_fit(params)
+        self._check_scoring()
+        return self._routed
+
+    def _run_search(
+        self, evaluate_candidates: Callable[..., Any], callback_ctx: Any = None
+    ) -> None:
+        # scikit-learn < 1.9 has no callbacks.
+        context = {} if callback_ctx is None else {"callback_ctx": callback_ctx}
+        run = functools.partial(super()._run_search, **context)
+        self._search(run, evaluate_candidates)
+
+    def _format_results(self, *args: Any) -> Any:
+        return self._results(*args)
 
 
 # What a search does with a candidate and a fold, and with fits that failed.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import threading
 import warnings
 from inspect import signature
@@ -10,21 +9,18 @@ from inspect import signature
 import numpy as np
 import pytest
 from scipy.stats import randint, uniform
-from sklearn import config_context, model_selection
-from sklearn.base import clone
+from sklearn import model_selection
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.datasets import load_diabetes, load_iris
-from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.feature_selection import SelectKBest, f_regression
 from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit, cross_val_score
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 import skgoss.model_selection
 from skgoss import LGBMClassifier, LGBMRanker, LGBMRegressor
-from skgoss.fit import splits
 from skgoss.model_selection import GridSearchCV, RandomizedSearchCV
 
 CLASSES = load_iris(return_X_y=True)
@@ -237,24 +233,6 @@ def test_failed_fits_get_the_error_score():
     assert warnings.filters is filters
 
 
-def test_a_thread_that_cannot_be_started_ends_a_search(monkeypatch):
-    start, started = threading.Thread.start, []
-
-    def failing(thread):
-        started.append(thread)
-        if len(started) == 2:
-            raise RuntimeError("can't start new thread")
-        start(thread)
-
-    monkeypatch.setattr(threading.Thread, "start", failing)
-    search = GridSearchCV(LGBMClassifier(), GRID, cv=2, n_jobs=2)
-    # Some versions of Python fail to end the first thread.
-    with pytest.raises((RuntimeError, AttributeError), match=r"thread|terminate"):
-        search.fit(*TWO)
-    monkeypatch.undo()
-    assert search.fit(*TWO).best_score_ > 0.5
-
-
 def test_scorers_that_fail_score_nothing():
     def scorer(model, X, y):
         if model.num_leaves == 5:
@@ -305,20 +283,6 @@ def test_random_search():
         np.testing.assert_array_equal(first[name], second[name])
 
 
-def test_the_user_keeps_estimator_and_search():
-    estimator = LGBMClassifier(n_estimators=2)
-    search = GridSearchCV(estimator, GRID, cv=2)
-    before = pickle.dumps(search)
-    search.fit(*TWO)
-    assert search.estimator is estimator
-    assert not hasattr(estimator, "fitted_")
-    assert pickle.dumps(clone(search)) == before
-    loaded = pickle.loads(pickle.dumps(search))
-    np.testing.assert_array_equal(loaded.predict(X), search.predict(X))
-    assert "_shared" not in vars(search.best_estimator_)
-    assert search.n_jobs is None
-
-
 def test_inside_of_other_estimators():
     search = GridSearchCV(LGBMClassifier(), GRID, cv=2)
     peer = model_selection.GridSearchCV(LGBMClassifier(), GRID, cv=2)
@@ -344,127 +308,3 @@ def test_check_estimator():
         for kind, searched in (("ours", search), ("peer", peer))
     }
     assert failed["ours"] == failed["peer"]
-
-
-def test_what_cannot_be_searched():
-    with pytest.raises(TypeError, match=r"Use sklearn\.model_selection\.GridSearchCV"):
-        GridSearchCV(HistGradientBoostingClassifier(), {}).fit(*TWO)
-    fits = []
-
-    class Counting(LGBMClassifier):
-        def fit(self, X, y):
-            fits.append(1)
-            return super().fit(X, y)
-
-    for strategy in ("all", "race"):
-        options = {"strategy": strategy}
-        grids = [{"num_leaves": [3]}, {"leafs": [3]}]
-        with pytest.raises(ValueError, match="Invalid parameter 'leafs'"):
-            GridSearchCV(Counting(), grids, **options).fit(*TWO)
-        assert fits == []
-        with pytest.raises(ValueError, match="No fits were performed"):
-            GridSearchCV(LGBMClassifier(), [], **options).fit(*TWO)
-        with pytest.raises(ValueError, match="non-empty sequence"):
-            GridSearchCV(LGBMClassifier(), {"num_leaves": []}, **options).fit(*TWO)
-    with pytest.raises(ValueError, match="n_jobs"):
-        GridSearchCV(LGBMClassifier(), {}, n_jobs="two").fit(*TWO)
-
-
-@pytest.mark.parametrize(
-    ("name", "advice"),
-    [
-        ("gbm__num_leafs", " Did you mean 'gbm__num_leaves'?"),
-        ("num_leaves", " Did you mean 'gbm__num_leaves'?"),
-        ("gmb__num_leavs", " Did you mean 'gbm__num_leaves'?"),
-        ("gbm__lr", " Use learning_rate."),
-        ("scale__lr", ""),
-    ],
-)
-def test_unknown_parameters_of_pipelines(name, advice):
-    pipeline = Pipeline([("scale", StandardScaler()), ("gbm", LGBMClassifier())])
-    with pytest.raises(ValueError) as raised:
-        GridSearchCV(pipeline, {name: [1]}).fit(*TWO)
-    words = f"Invalid parameter {name!r} for the estimator of the search.{advice}"
-    assert str(raised.value) == words
-
-
-# --- Times and groups -----------------------------------------------------------------
-
-TIME = np.random.default_rng(5).permutation(len(y)) // 2
-LATER = splits.by_time(3, TIME, None, "cv")
-MODELS = {
-    "plain": LGBMRegressor(),
-    "pipeline": make_pipeline(StandardScaler(), LGBMRegressor()),
-}
-
-
-@pytest.mark.parametrize("routing", [False, True])
-@pytest.mark.parametrize("strategy", ["all", "race"])
-@pytest.mark.parametrize("wrap", MODELS)
-def test_a_number_of_folds_with_times_and_groups(wrap, strategy, routing):
-    model, path = MODELS[wrap], {"plain": "", "pipeline": "lgbmregressor__"}[wrap]
-    grid = {f"{path}num_leaves": [3, 5], f"{path}n_estimators": [9]}
-    options = {"strategy": strategy, "refit": False}
-    by_groups = list(GroupKFold(3).split(X, groups=GROUPS))
-    cases = [
-        ({"time": TIME}, LATER),
-        ({"groups": GROUPS}, by_groups),
-        ({"time": TIME, "groups": GROUPS}, splits.by_time(3, TIME, GROUPS, "cv")),
-    ]
-    for passed, pairs in cases:
-        found = GridSearchCV(model, grid, cv=3, **options)
-        with config_context(enable_metadata_routing=routing):
-            found.fit(X, y, **passed)
-        expected = GridSearchCV(model, grid, cv=pairs, **options).fit(X, y)
-        results, same = scores(found), scores(expected)
-        for name in results:
-            np.testing.assert_array_equal(results[name], same[name], err_msg=name)
-
-
-def test_fits_that_choose_get_the_times_too():
-    grid = {"early_stopping_round": [None, 2], "n_estimators": [60]}
-    search = GridSearchCV(LGBMRegressor(), grid, cv=3)
-    with pytest.warns(UserWarning, match="time needs the option folds or preset"):
-        search.fit(X, y, time=TIME)
-    scored = search.cv_results_
-    for number, (train, test) in enumerate(LATER):
-        model = LGBMRegressor(n_estimators=60, early_stopping_round=2)
-        model.fit(X[train], y[train], time=TIME[train])
-        assert scored[f"split{number}_test_score"][1] == model.score(X[test], y[test])
-
-
-CHOOSING = {
-    "early_stopping_round": {"early_stopping_round": 2},
-    "folds": {"folds": 2, "early_stopping_round": 2},
-    "preset": {"preset": "accurate", "learning_rate": 0.3},
-}
-
-
-@pytest.mark.parametrize("is_varied", [False, True])
-@pytest.mark.parametrize("name", CHOOSING)
-def test_whatever_chooses_inside_a_search_chooses_by_time(name, is_varied):
-    """If the estimator has the option, or the grid."""
-    fixed = dict(CHOOSING[name])
-    grid = {name: [fixed.pop(name)]} if is_varied else {"num_leaves": [4]}
-    model = LGBMRegressor(num_leaves=4, **fixed)
-    search = GridSearchCV(model, grid, cv=2).fit(X, y, time=TIME)
-    alone = clone(model).set_params(**search.best_params_)
-    differ = []
-    for number, (train, test) in enumerate(splits.by_time(2, TIME, None, "cv")):
-        found = search.cv_results_[f"split{number}_test_score"][0]
-        alone.fit(X[train], y[train], time=TIME[train])
-        assert found == alone.score(X[test], y[test])
-        differ.append(found != alone.fit(X[train], y[train]).score(X[test], y[test]))
-    assert any(differ)
-    alone.fit(X, y, time=TIME)
-    np.testing.assert_array_equal(search.predict(X), alone.predict(X))
-
-
-def test_wrong_times_of_a_search():
-    search = GridSearchCV(LGBMRegressor(), GRID, cv=3)
-    with pytest.raises(ValueError, match=r"time must have one value for .* 150 rows"):
-        search.fit(X, y, time=TIME[:-1])
-    with pytest.raises(ValueError, match=r"cv=3 needs at least 4 different times"):
-        search.fit(X, y, time=TIME // 40)
-    with pytest.raises(ValueError, match=r"groups must not be missing"):
-        search.fit(X, y, time=TIME, groups=np.full(len(y), np.nan))

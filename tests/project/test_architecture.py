@@ -156,11 +156,11 @@ ONLY_IN = {
     # joblib makes the threads of scikit-learn's searches, and asks for its pool.
     r"\bThread(Pool|PoolExecutor)?\(": {
         "training/schedule",
-        "model_selection/searches",
+        "utils/joblib_private",
     },
     r"\bsignal\.signal\(": {"fit/time_limit"},
     r"\bmonotonic\(": {"fit/time_limit", "fit/race", "dask/launch"},
-    r"\bCancelScope\(": {"training/schedule", "model_selection/searches"},
+    r"\bCancelScope\(": {"training/schedule", "model_selection/shared_search"},
     # Workers of Dask pass the warnings on.
     r",\s+UnusedParameterWarning\b": {"utils/messages", "dask/fits"},
     r"\blocals\(\)": set(),

@@ -63,7 +63,7 @@ ALLOWED = {
     "fit/race.py": {"**": WHOLE, "scipy.stats.t": "rounded to fewer digits"},
     "model/intervals.py": dict.fromkeys(("**", "@", "einsum", "exp"), PREDICTS),
     "model/predictor_tables.py": {"argsort": "equal values get one number"},
-    "model_selection/searches.py": {"argsort": DISTINCT},
+    "model_selection/shared_search.py": {"argsort": DISTINCT},
     "objectives/distributions.py": {
         "exp": CRPS,
         "scipy.special.erf": CRPS,

@@ -1,0 +1,269 @@
+"""Searches that race: candidates are trained in stages, and the worst are dropped."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from itertools import chain, product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import config_context, get_config
+from sklearn.base import clone
+from sklearn.model_selection import check_cv
+from sklearn.pipeline import Pipeline
+
+from skgoss import parameters
+from skgoss.fit import race
+from skgoss.fit.race import Racer
+from skgoss.model_selection.candidates import METRICS, OwnFold, racers
+from skgoss.model_selection.shared_fits import are_rounds_alike, last_steps
+from skgoss.model_selection.shared_search import Candidate, SharedSearch
+from skgoss.parameters.settings import CHANGEABLE
+from skgoss.training.schedule import run_all
+from skgoss.utils.cancellation import Cancelled
+from skgoss.utils.messages import warn
+from skgoss.utils.sklearn_private import (
+    fit_and_score,
+    insert_error_scores,
+    warn_of_failures,
+)
+
+
+class RacingSearch(SharedSearch):
+    """A search with the strategy 'race', or with that of `SharedSearch`."""
+
+    # Of a race: all candidates, and those that it kept.
+    _racers: list[Racer]
+    _running: list[Racer]
+    _pairs: Sequence[Any]  # the rows of folds
+    _own_folds: list[OwnFold] | None
+    _screened: dict[Racer, Any]  # what a screening has made of candidates
+
+    def _check_scoring(self) -> None:
+        """Check that one score counts, before anything is fitted."""
+        is_one = self.scoring is None or isinstance(self.scoring, str)
+        if self.strategy == "race" and not (is_one or callable(self.scoring)):
+            self._value(dict.fromkeys(self.scoring))
+
+    def _evaluate(
+        self,
+        evaluate_candidates: Callable[..., Any],
+        candidates: Iterable[Candidate],
+        **context: Any,
+    ) -> Any:
+        if self.strategy != "race":
+            return super()._evaluate(evaluate_candidates, candidates, **context)
+        return self._race(evaluate_candidates, self._to_share(candidates))
+
+    def _race(
+        self, evaluate_candidates: Callable[..., Any], candidates: Sequence[Candidate]
+    ) -> Any:
+        """Evaluate candidates stage by stage: see `race`."""
+        shared, self._pairs = self._shared, self._rows_of_folds(*self._given)
+        if not self._pairs:  # scikit-learn says it
+            return evaluate_candidates(candidates)
+        path = f"{prefix(self.estimator)}n_estimators"
+        compared = self._racers = racers(candidates, self._models(candidates), path)
+        self._own_folds, self._screened = self._make_own_folds(), {}
+
+        results = None
+        try:
+            for stage, n_left in race.screenings(len(compared)):
+                compared = self._survivors(compared, stage, n_left)
+            # Of the many that are screened, few survive: their short fits are not kept.
+            shared.grows = True
+            race.run(
+                [racer for racer in compared if racer.path is not None],
+                self._grow_on_all,
+                self._limit.is_over,
+                rivals=[racer for racer in compared if racer.path is None],
+            )
+            results = self._evaluated(evaluate_candidates, compared)
+        except Cancelled:
+            compared = self._compared_so_far(compared)
+            if not (compared and self._limit.interrupted.is_set()):
+                raise
+        if self._limit.interrupted.is_set():
+            warn(
+                "Ctrl-C ended the race. Candidates with scores of all folds:"
+                f" {len(compared)} of {len(self._racers)}."
+            )
+            self._limit.interrupted.clear()
+        return results or self._evaluated(evaluate_candidates, compared)
+
+    def _evaluated(
+        self, evaluate_candidates: Callable[..., Any], compared: Iterable[Racer]
+    ) -> Any:
+        """The results, which are what scikit-learn makes of the fits of candidates."""
+        self._running = sorted(compared, key=lambda racer: -racer.cost)
+        best = [racer.candidate(racer.best_rounds) for racer in self._running]
+        return evaluate_candidates(best, cv=check_cv(self._pairs))
+
+    def _compared_so_far(self, compared: list[Racer]) -> list[Racer]:
+        """The candidates that have scores; of a screening, the best one."""
+        scored = [racer for racer in compared if racer.rounds]
+        if scored and not self._shared.grows:
+            return race.survivors(scored, 1)
+        return scored or (compared[:1] if self._screened else [])
+
+    def _grow_on_all(self, running: Sequence[Racer]) -> None:
+        """Let candidates grow to their next stage on all folds."""
+        self._grow(running, len(self._pairs))
+        self._scope.check()
+
+    def _make_own_folds(self) -> list[OwnFold] | None:
+        """The folds of stages that do without scikit-learn; None: they need it.
+
+        Options change more than trees, say, or scores are not those of a metric.
+        """
+        model, scoring = self.estimator, self.scoring
+        names = {name for racer in self._racers for name in racer.params}
+        varied = {parameters.CANONICAL_NAME.get(name, name) for name in names}
+        metrics = METRICS.get(type(model), {})
+        scoring = next(iter(metrics), "") if scoring is None else scoring
+        if not (
+            isinstance(scoring, str)
+            and scoring in metrics
+            and CHANGEABLE.issuperset(varied)
+            and are_rounds_alike(model)
+            and not callable(model.objective)
+            # A generator draws another seed each time that it is asked.
+            and isinstance(model.random_state, int | None)
+            and not self._routes_arguments
+            and not self.return_train_score
+        ):
+            return None
+        of_fold = partial(OwnFold, self._shared, model, self._given, name=scoring)
+        try:
+            return [of_fold(pair) for pair in self._pairs]
+        except Exception:  # scikit-learn says of each candidate what is wrong
+            return None
+
+    def _grow(self, running: Sequence[Racer], n_folds: int) -> dict[Racer, Any]:
+        """Let candidates grow to their next stage on the first folds.
+
+        Returns what ``_fit_and_score`` of scikit-learn returns, of each fold. If the
+        search is cancelled, candidates that have not got there are left out.
+        """
+        options, config = self._evaluation(), get_config()
+
+        def evaluated(racer: Racer, number: int) -> Any:
+            if self._own_folds is not None:
+                with suppress(Exception):  # scikit-learn says what is wrong
+                    return self._own_folds[number].evaluated(racer)
+            train, test = self._pairs[number]
+            params = racer.candidate(racer.next_rounds)
+            job = partial(fit_and_score, clone(self.estimator), *self._given, **options)
+            with config_context(**config):  # each thread has one
+                return job(train=train, test=test, parameters=params)
+
+        def result(racer: Racer, number: int) -> Any:
+            with suppress(Cancelled):
+                self._scope.check()
+                return evaluated(racer, number)
+
+        ordered = sorted(running, key=lambda racer: -racer.cost)
+        jobs = [partial(result, *job) for job in product(ordered, range(n_folds))]
+        out = run_all(jobs, self.n_jobs)
+        by_racer = zip(ordered, _batched(out, n_folds), strict=True)
+        grown = {racer: results for racer, results in by_racer if all(results)}
+        insert_error_scores(list(chain(*grown.values())), self.error_score)
+        for racer, results in grown.items():
+            racer.note(self._values(results))
+        return grown
+
+    def _survivors(
+        self, candidates: Sequence[Racer], stage: int, n_left: int
+    ) -> list[Racer]:
+        """The best candidates after few rounds on the first fold."""
+        for racer in candidates:
+            racer.stage = stage
+        grown = self._grow(candidates, 1)
+        warn_of_failures([result for (result,) in grown.values()], self.error_score)
+        self._screened |= grown
+        self._scope.check()
+        return race.survivors(candidates, n_left)
+
+    def _values(self, results: Iterable[Any]) -> NDArray[np.float64]:
+        """The scores that count."""
+        scores = [self._value(result["test_scores"]) for result in results]
+        return np.array(scores, np.float64)
+
+    def _value(self, scores: Any) -> float:
+        """The score that counts."""
+        if not isinstance(scores, Mapping):
+            return scores
+        if not (isinstance(self.refit, str) and self.refit in scores):
+            raise ValueError(
+                "strategy='race' needs one metric: set refit to one of"
+                f" {sorted(scores)}, got {self.refit!r}."
+            )
+        return scores[self.refit]
+
+    def _results(
+        self,
+        candidate_params: Sequence[Candidate],
+        n_splits: int,
+        out: Sequence[Any],
+        more_results: Any = None,
+    ) -> Any:
+        """Those of races have more keys.
+
+        ``out`` ends with the results of candidates that the race kept. Before, there
+        may be results that Ctrl-C came too late for.
+        """
+        if self.strategy != "race":
+            return super()._results(candidate_params, n_splits, out, more_results)
+        racers, left_out = self._racers, _left_out(out[0])
+        out = out[len(out) - n_splits * len(self._running) :]
+        kept = {racer: [left_out] * n_splits for racer in racers}
+        for racer, (result,) in self._screened.items():
+            if racer.rounds:  # else Ctrl-C has ended the stage for which it survived
+                kept[racer] = [result, *[left_out] * (n_splits - 1)]
+        for racer, results in zip(self._running, _batched(out, n_splits), strict=True):
+            kept[racer] = [*results]
+            if not racer.rounds:
+                racer.note(self._values(results))
+        # Rounding errors could make another number of rounds the best one below.
+        params = [
+            racer.candidate(racer.best_rounds if racer.rounds else racer.most_rounds)
+            for racer in racers
+        ]
+        for racer in self._running:
+            # Stages of our own score but for rounding errors.
+            racer.means[racer.best] = race.mean(self._values(kept[racer]))
+        self._order = range(len(racers))
+        with warnings.catch_warnings():
+            if len(self._running) < len(racers):
+                warnings.filterwarnings("ignore", "One or more of the .* scores")
+            return super()._results(
+                params,
+                n_splits,
+                [result for racer in racers for result in kept[racer]],
+                {
+                    "n_rounds": [max(racer.rounds, default=0) for racer in racers],
+                    "scores_by_rounds": [racer.scores_by_rounds for racer in racers],
+                },
+            )
+
+
+def prefix(estimator: Any) -> str:
+    """What the names of the parameters of the last of `last_steps` begin with."""
+    outer = list(last_steps(estimator))[:-1]
+    names = [p.steps[-1][0] if isinstance(p, Pipeline) else "regressor" for p in outer]
+    return "".join(f"{name}__" for name in names)
+
+
+def _batched(values: Sequence[Any], n: int) -> Iterator[Sequence[Any]]:
+    return (values[i : i + n] for i in range(0, len(values), n))
+
+
+def _left_out(value: Any) -> Any:
+    """What stands for the results of a fold that a candidate was not evaluated on."""
+    if isinstance(value, Mapping):
+        return {name: _left_out(entry) for name, entry in value.items()}
+    return np.nan

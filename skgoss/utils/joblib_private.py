@@ -1,0 +1,44 @@
+"""Private parts of joblib: its threads, which searches end together."""
+
+from __future__ import annotations
+
+from multiprocessing.pool import ThreadPool
+
+from joblib.parallel import ThreadingBackend
+
+from skgoss.utils.cancellation import CancelScope
+from skgoss.utils.messages import SAID, said_in_call
+
+
+class ThreadsOfScope(ThreadingBackend):
+    """The threads of joblib, whose jobs are in a scope.
+
+    It is cancelled if one fails or Ctrl-C comes, and joblib waits for the others. What
+    the call of the user has warned of, no thread warns of again.
+    """
+
+    def __init__(self, scope: CancelScope) -> None:
+        super().__init__()
+        self._scope = scope
+        self._said = said_in_call()
+
+    def _get_pool(self) -> ThreadPool:
+        if self._pool is None:
+            self._pool: ThreadPool = ThreadPool(self._n_jobs, self._begin_thread)
+        return self._pool
+
+    def _begin_thread(self) -> None:
+        SAID.set(self._said)
+        self._scope.adopt_thread()
+
+    def abort_everything(self, ensure_ready: bool = True) -> None:
+        if not self._scope.is_cancelled:
+            self._scope.cancel()
+        super().abort_everything(ensure_ready)
+
+    def terminate(self) -> None:
+        # If threads cannot be started, those of half a pool wait forever.
+        is_whole = self._pool is not None
+        super().terminate()
+        if is_whole:
+            self._scope.join()

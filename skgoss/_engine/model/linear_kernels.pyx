@@ -84,7 +84,7 @@ cdef struct LeafScratch:
     double* block       # p + 2 columns of LINEAR_ROWS
     double* value       # of the rows
     double* kept        # p + 2 columns of LINEAR_ROWS for each block of rows: those of the
-                        # leaf, then gradients and hessians
+    #                     leaf, then gradients and hessians
 
 
 # ------------------------------------------------------------------ fit

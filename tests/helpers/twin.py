@@ -41,7 +41,8 @@ def log1p_from_below(x: float) -> float:
     if x <= 2.0**-10:
         return x * (1 - 2.0**-11)
     half, exponent = np.frexp(1 + x)
-    return (exponent - 1) * np.log(2) + (2 - 4 / (2 * half + 1))
+    m = 2 * half
+    return (exponent - 1) * np.log(2) + max(2 - 4 / (m + 1), 0.69314718 * (m - 1))
 
 
 def shrunk(gradient: Any, l1: float) -> Any:

@@ -252,6 +252,22 @@ def test_the_limit_is_a_bound_of_the_logarithm_that_never_falls():
     limit = np.array([twin.log1p_from_below(value) for value in x])
     assert np.all(np.diff(limit) >= 0)
     assert np.all((limit <= np.log1p(x)) & (limit >= 0.96 * np.log1p(x)))
+    # It does not jump.
+    is_near = np.diff(x) < 1e-9 * x[1:]
+    assert np.all((np.diff(limit) < 1e-8 * limit[1:])[is_near])
+
+
+def test_steps_of_leaves_without_events_are_not_rounding():
+    """Their Newton step is -1, where the logarithm passes a power of two."""
+    X = np.repeat([[0.0], [1.0]], 20, axis=0)
+    y = np.r_[np.zeros(20), np.arange(20) % 5]
+    options = {"learning_rate": 1.0, "n_estimators": 1, "min_child_weight": 0.0}
+    model = LGBMRegressor(objective="negative_binomial", **options)
+    predictions = [
+        model.fit(X, y, sample_weight=np.full(40, weight)).predict(X[:1])
+        for weight in 0.3 * 10.0 ** np.arange(4.0, -8.0, -1.0)
+    ]
+    np.testing.assert_allclose(predictions, [predictions[0]] * 12, rtol=1e-3)
 
 
 def test_a_users_squared_error_is_the_built_in_one_with_weights():

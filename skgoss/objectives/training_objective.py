@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -279,51 +278,66 @@ def make_objective(
         weight = np.ascontiguousarray(weight, dtype=np.float64)
     rows = TrainingRows(y, weight, partition or RowPartition(len(y)))
     if callable(settings.objective):
-        fields = _custom(settings, rows, n_scores, queries)
-    else:
-        name = canonical_name(settings.objective)
-        spec = OBJECTIVES[name]
+        return _custom(settings, rows, n_scores, queries)
+    name = canonical_name(settings.objective)
+    spec = OBJECTIVES[name]
+    if spec.targets is not ANY or spec.needs_positive_mean:
+        _check_targets(name, spec, rows)
+    if spec.task == "classification":
+        return _classes(name, settings, rows, n_scores)
+    if spec.task == "ranking":
+        return _ranking(name, settings, rows, queries, position)
+    if spec.distribution is not None:
+        return _distribution(name, settings, rows)
+    if spec.task == "survival":
+        derivatives = PartialLikelihood(rows.y, rows.weight, efron=COX[name])
+        return _joined(name, settings, rows, derivatives)
+    return _numbers(name, settings, rows)
+
+
+def _joined(
+    name: str,
+    settings: Settings,
+    rows: TrainingRows,
+    derivatives: gradients.Derivatives,
+    average: Floats | None = None,
+    *,
+    link: Link | None = None,
+    weighs_rows: bool = False,
+    trained: NDArray[np.bool_] | None = None,
+) -> Objective:
+    """An objective with what follows from the settings and the rows.
+
+    No ``average``: only differences between rows count, so no constant is the best.
+    ``link``: that of a callable; None: that of the ``name``. ``weighs_rows``: weights
+    are a part of the loss.
+    """
+    adds_start = average is not None and link is None
+    average = np.zeros(1) if average is None else average
+    trained = np.ones(len(average), dtype=bool) if trained is None else trained
+    is_zero = trained & (not settings.boost_from_average)
+    self_concordance: float | Floats = 0.0
+    if link is None:
         link = make_link(name, settings.sigmoid, settings.reg_sqrt)
-        fields = {"name": name, "link": link}
-        if spec.self_concordance is not None:
-            fields["self_concordance"] = spec.self_concordance(settings)
-        if spec.targets is not ANY or spec.needs_positive_mean:
-            _check_targets(name, spec, rows)
-        if spec.task == "classification":
-            fields |= _classes(name, settings, rows, n_scores)
-        elif spec.task == "ranking":
-            fields |= _ranking(name, settings, rows, queries, position)
-        elif spec.distribution is not None:
-            fields |= _distribution(name, rows)
-        elif spec.task == "survival":
-            derivatives = PartialLikelihood(rows.y, rows.weight, efron=COX[name])
-            fields |= {"derivatives": derivatives, **_NO_START}
-        else:
-            fields |= _numbers(name, settings, rows)
-    usual: Fields = {
-        "y": y,
-        "weight": weight,
-        "copies": None if "copies" in fields else rows.copies(),
-        "trained": np.ones(len(fields["average"]), dtype=bool),
-        "partition": rows.partition,
-        "adds_start": True,
-    }
-    fields = usual | fields
-    trained = fields["trained"]
+        bound = OBJECTIVES[name].self_concordance
+        self_concordance = 0.0 if bound is None else bound(settings)
     # LightGBM adds none to the user's scores.
     is_added = settings.boost_from_average and not STANDS_FOR_LIGHTGBM.is_set()
-    fields["adds_start"] &= is_added
-    is_zero = trained & (not settings.boost_from_average)
-    start = np.where(is_zero, 0.0, fields["average"])
-    return Objective(**fields, start=start, trains_all=bool(trained.all()))
-
-
-# What is not as usual if weights are a part of the loss.
-_OWN_WEIGHTS = {"weight": None, "copies": None}
-# Only differences between rows count.
-_NO_START = {"average": np.zeros(1), "adds_start": False}
-# What an objective consists of, by the names of its fields.
-Fields = dict[str, Any]
+    return Objective(
+        name=name,
+        y=rows.y,
+        derivatives=derivatives,
+        link=link,
+        average=average,
+        trained=trained,
+        trains_all=bool(trained.all()),
+        weight=None if weighs_rows else rows.weight,
+        start=np.where(is_zero, 0.0, average),
+        partition=rows.partition,
+        copies=None if weighs_rows else rows.copies(),
+        self_concordance=self_concordance,
+        adds_start=adds_start and is_added,
+    )
 
 
 def _check_targets(name: str, spec: ObjectiveSpec, rows: TrainingRows) -> None:
@@ -341,7 +355,7 @@ def _check_targets(name: str, spec: ObjectiveSpec, rows: TrainingRows) -> None:
         )
 
 
-def _numbers(name: str, settings: Settings, rows: TrainingRows) -> Fields:
+def _numbers(name: str, settings: Settings, rows: TrainingRows) -> Objective:
     spec = OBJECTIVES[name]
     if spec.has_level and not 0 < settings.alpha < 1:
         raise ValueError(
@@ -357,23 +371,25 @@ def _numbers(name: str, settings: Settings, rows: TrainingRows) -> Fields:
         derivatives: loss_kernels.Loss = loss_kernels.Intensity(y, exponent)
     else:
         derivatives = loss_kernels.Pointwise(name, y, [spec.constants(settings)])
-    return {
-        "y": y,
-        "derivatives": derivatives,
-        "average": np.array([spec.start(rows, settings)]),
-        "start_beside": partial(spec.start_beside, rows, settings),
-        "constant_hessian": spec.constant_hessian,
-        "renewal_level": spec.renewal_level and spec.renewal_level(settings),
-        "renewal_weight": spec.renewal_weight and spec.renewal_weight(y),
-    } | (_OWN_WEIGHTS if spec.weighs_rows else {})
+    average = np.array([spec.start(rows, settings)])
+    return replace(
+        _joined(
+            name, settings, rows, derivatives, average, weighs_rows=spec.weighs_rows
+        ),
+        start_beside=partial(spec.start_beside, rows, settings),
+        constant_hessian=spec.constant_hessian,
+        renewal_level=spec.renewal_level and spec.renewal_level(settings),
+        renewal_weight=spec.renewal_weight and spec.renewal_weight(y),
+    )
 
 
-def _distribution(name: str, rows: TrainingRows) -> Fields:
+def _distribution(name: str, settings: Settings, rows: TrainingRows) -> Objective:
     average = most_likely(name, rows)
     derivatives = gradients.Likelihood(name, kernel_target(rows.y), len(average))
     reweighted = np.zeros(len(average), dtype=bool)
     reweighted[0] = DISTRIBUTIONS[name].reweighted
-    return {"derivatives": derivatives, "average": average, "reweighted": reweighted}
+    objective = _joined(name, settings, rows, derivatives, average)
+    return replace(objective, reweighted=reweighted)
 
 
 def _ranking(
@@ -382,7 +398,7 @@ def _ranking(
     rows: TrainingRows,
     queries: Queries | None,
     position: NDArray[np.int64] | None,
-) -> Fields:
+) -> Objective:
     check_queries(name, queries is not None)
     spec = OBJECTIVES[name]
     assert queries is not None
@@ -390,26 +406,28 @@ def _ranking(
     derivatives = spec.ranks(settings, rows.y, queries, rows.collectives)
     if position is not None and isinstance(derivatives, ranking.LambdaRank):
         derivatives.bias = ranking.PositionBias(settings, position, rows.weight)
-    return {"derivatives": derivatives, "queries": queries, **_NO_START}
+    return replace(_joined(name, settings, rows, derivatives), queries=queries)
 
 
 def _custom(
     settings: Settings, rows: TrainingRows, n_scores: int, queries: Queries | None
-) -> Fields:
+) -> Objective:
     function = gradients.Custom(settings.objective, rows.y, rows.weight, queries)
-    return {
-        "name": function.name,
-        "link": Link(),
-        "derivatives": function,
-        "average": np.zeros(n_scores),
-        "adds_start": False,
-        "queries": queries,
-    } | (_OWN_WEIGHTS if function.weighs_rows else {})
+    objective = _joined(
+        function.name,
+        settings,
+        rows,
+        function,
+        np.zeros(n_scores),
+        link=Link(),
+        weighs_rows=function.weighs_rows,
+    )
+    return replace(objective, queries=queries)
 
 
 def _classes(
     name: str, settings: Settings, rows: TrainingRows, n_scores: int
-) -> Fields:
+) -> Objective:
     if name == "binary" and n_scores > 1:
         raise ValueError(
             f"objective='binary' is for two classes, but there are {n_scores}; use "
@@ -417,7 +435,8 @@ def _classes(
         )
     y = _binary_codes(name, rows) if n_scores == 1 else rows.y
     codes = [1] if name == "binary" else list(range(n_scores))
-    weights = replace(rows, y=y).weights_by_class(codes)
+    rows = replace(rows, y=y)
+    weights = rows.weights_by_class(codes)
     prior = weights[:, 0] / weights.sum(axis=1)
     sigmoid = settings.sigmoid
     label_weight, weight = None, rows.weight
@@ -432,14 +451,12 @@ def _classes(
         if settings.is_unbalance or settings.scale_pos_weight != 1:
             label_weight = _label_weight(settings, y, codes, weights)
             weight = label_weight if weight is None else label_weight * weight
-    return {
-        "y": y,
-        "weight": weight,
-        "derivatives": derivatives,
-        "average": average,
-        "trained": (prior > MIN_PRIOR) & (prior < 1.0 - MIN_PRIOR),
-        "label_weight": label_weight,
-    }
+    trained = (prior > MIN_PRIOR) & (prior < 1.0 - MIN_PRIOR)
+    return replace(
+        _joined(name, settings, rows, derivatives, average, trained=trained),
+        weight=weight,
+        label_weight=label_weight,
+    )
 
 
 def _binary_codes(name: str, rows: TrainingRows) -> Floats:

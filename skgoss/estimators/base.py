@@ -702,8 +702,24 @@ class LGBMModel(
         )
         return covering[..., 0] if is_one else covering
 
-    @docstrings.of_stages("the target", "(n_samples,)")
+    @docstrings.of_prediction
     def staged_predict(self, X: ArrayLike) -> Iterator[NDArray[Any]]:
+        """Predict the target after each round.
+
+        Each step only adds the trees of one round. This is faster than calling
+        ``predict`` for each number of rounds.
+
+        Parameters
+        ----------
+        ... : see https://skgoss.github.io/skgoss/api.html
+
+        Returns
+        -------
+        iterator of ndarray of shape (n_samples,)
+            What ``predict(X, num_iteration=i + 1)`` returns, for i = 0, 1, ... A mean
+            of the models of n folds has no prediction before the first round of each: i
+            begins with n - 1.
+        """
         return self._staged(X, self._finish)
 
     def _staged(self, X: ArrayLike, finish: Finish) -> Iterator[Any]:

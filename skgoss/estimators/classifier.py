@@ -243,8 +243,24 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
             )
         )
 
-    @docstrings.of_stages("probabilities of the classes", "(n_samples, n_classes)")
+    @docstrings.of_prediction
     def staged_predict_proba(self, X: ArrayLike) -> Iterator[NDArray[np.float64]]:
+        """Predict probabilities of the classes after each round.
+
+        Each step only adds the trees of one round. This is faster than calling
+        ``predict_proba`` for each number of rounds.
+
+        Parameters
+        ----------
+        ... : see https://skgoss.github.io/skgoss/api.html
+
+        Returns
+        -------
+        iterator of ndarray of shape (n_samples, n_classes)
+            What ``predict_proba(X, num_iteration=i + 1)`` returns, for i = 0, 1, ... A
+            mean of the models of n folds has no prediction before the first round of
+            each: i begins with n - 1.
+        """
         return self._staged(X, _probabilities)
 
     # scikit-learn's other classifiers of several targets, too, have either this method

@@ -2,66 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import numpy as np
 from sklearn import model_selection
 
 from skgoss.model_selection.search_race import RacingSearch
 from skgoss.model_selection.shared_search import Strategy
-from skgoss.parameters import docstrings
 from skgoss.utils.public import set_module
-
-Search = TypeVar("Search", bound=type)
-
-# The arguments of both searches, for the marks in their docstrings.
-_ARGUMENTS = {
-    "race": """\
-strategy : str, default='all'
-    'all' evaluates all candidates. 'race' trains them in stages on all folds, up to
-    their ``n_estimators``, drops those that fall behind, and finds the best number
-    of rounds; more than 20 are screened on one fold first. See
-    https://skgoss.github.io/skgoss/tuning.html.
-    Candidates that differ only in ``n_estimators`` are one candidate with the
-    largest limit. Candidates with dropout, early stopping, folds, a preset or a
-    time limit are evaluated once. With several metrics, ``refit`` must be the name
-    of one.
-time_limit : float, default=None
-    Time limit of a race in seconds. No stage begins that would probably end later;
-    then the best candidate is fitted.""",
-    "options": """\
-scoring : str, callable, list, tuple or dict, default=None
-    The metrics of the test rows, as in scikit-learn; None: ``score`` of the
-    estimator.
-n_jobs : int, default=None
-    The number of threads of all fits together. None: ``n_jobs`` of the estimator.
-    Custom objectives, metrics and callbacks are called by one thread at a time;
-    scorers are not.
-refit : bool, str or callable, default=True
-    Whether to fit the best candidate on all rows. With several metrics, the name of
-    the metric to choose by, or a function of ``cv_results_`` that returns an index.
-cv : int, splitter or iterable of (train, test), default=None
-    The folds, as in scikit-learn; None: 5.
-verbose : int, default=0
-    The higher, the more messages.
-pre_dispatch : int or str, default='2*n_jobs'
-    Has little effect: threads share the data.""",
-    "scores": """\
-error_score : 'raise' or float, default=nan
-    The score of fits that fail.
-return_train_score : bool, default=False
-    Whether to score the training rows, too.""",
-}
-
-
-def _described(cls: Search) -> Search:
-    """Describe the arguments of both searches in the docstring of one."""
-    cls.__doc__ = docstrings.filled(cls.__doc__, **_ARGUMENTS)
-    return cls
 
 
 @set_module("skgoss.model_selection")
-@_described
 class GridSearchCV(RacingSearch, model_selection.GridSearchCV):
     """Search over a grid: scikit-learn's GridSearchCV, whose fits share work.
 
@@ -77,9 +28,38 @@ class GridSearchCV(RacingSearch, model_selection.GridSearchCV):
         TransformedTargetRegressor.
     param_grid : dict or list of dict
         Lists of values by the names of parameters, as in scikit-learn.
-    {race}
-    {options}
-    {scores}
+    strategy : str, default='all'
+        'all' evaluates all candidates. 'race' trains them in stages on all folds, up to
+        their ``n_estimators``, drops those that fall behind, and finds the best number
+        of rounds; more than 20 are screened on one fold first. See
+        https://skgoss.github.io/skgoss/tuning.html.
+        Candidates that differ only in ``n_estimators`` are one candidate with the
+        largest limit. Candidates with dropout, early stopping, folds, a preset or a
+        time limit are evaluated once. With several metrics, ``refit`` must be the name
+        of one.
+    time_limit : float, default=None
+        Time limit of a race in seconds. No stage begins that would probably end later;
+        then the best candidate is fitted.
+    scoring : str, callable, list, tuple or dict, default=None
+        The metrics of the test rows, as in scikit-learn; None: ``score`` of the
+        estimator.
+    n_jobs : int, default=None
+        The number of threads of all fits together. None: ``n_jobs`` of the estimator.
+        Custom objectives, metrics and callbacks are called by one thread at a time;
+        scorers are not.
+    refit : bool, str or callable, default=True
+        Whether to fit the best candidate on all rows. With several metrics, the name of
+        the metric to choose by, or a function of ``cv_results_`` that returns an index.
+    cv : int, splitter or iterable of (train, test), default=None
+        The folds, as in scikit-learn; None: 5.
+    verbose : int, default=0
+        The higher, the more messages.
+    pre_dispatch : int or str, default='2*n_jobs'
+        Has little effect: threads share the data.
+    error_score : 'raise' or float, default=nan
+        The score of fits that fail.
+    return_train_score : bool, default=False
+        Whether to score the training rows, too.
 
     Attributes
     ----------
@@ -140,7 +120,6 @@ class GridSearchCV(RacingSearch, model_selection.GridSearchCV):
 
 
 @set_module("skgoss.model_selection")
-@_described
 class RandomizedSearchCV(RacingSearch, model_selection.RandomizedSearchCV):
     """Search over random candidates: RandomizedSearchCV, whose fits share work.
 
@@ -155,11 +134,40 @@ class RandomizedSearchCV(RacingSearch, model_selection.RandomizedSearchCV):
         parameters.
     n_iter : int, default=10
         The number of candidates.
-    {race}
-    {options}
+    strategy : str, default='all'
+        'all' evaluates all candidates. 'race' trains them in stages on all folds, up to
+        their ``n_estimators``, drops those that fall behind, and finds the best number
+        of rounds; more than 20 are screened on one fold first. See
+        https://skgoss.github.io/skgoss/tuning.html.
+        Candidates that differ only in ``n_estimators`` are one candidate with the
+        largest limit. Candidates with dropout, early stopping, folds, a preset or a
+        time limit are evaluated once. With several metrics, ``refit`` must be the name
+        of one.
+    time_limit : float, default=None
+        Time limit of a race in seconds. No stage begins that would probably end later;
+        then the best candidate is fitted.
+    scoring : str, callable, list, tuple or dict, default=None
+        The metrics of the test rows, as in scikit-learn; None: ``score`` of the
+        estimator.
+    n_jobs : int, default=None
+        The number of threads of all fits together. None: ``n_jobs`` of the estimator.
+        Custom objectives, metrics and callbacks are called by one thread at a time;
+        scorers are not.
+    refit : bool, str or callable, default=True
+        Whether to fit the best candidate on all rows. With several metrics, the name of
+        the metric to choose by, or a function of ``cv_results_`` that returns an index.
+    cv : int, splitter or iterable of (train, test), default=None
+        The folds, as in scikit-learn; None: 5.
+    verbose : int, default=0
+        The higher, the more messages.
+    pre_dispatch : int or str, default='2*n_jobs'
+        Has little effect: threads share the data.
     random_state : int, RandomState instance or None, default=None
         The seed of the candidates.
-    {scores}
+    error_score : 'raise' or float, default=nan
+        The score of fits that fail.
+    return_train_score : bool, default=False
+        Whether to score the training rows, too.
 
     Attributes
     ----------

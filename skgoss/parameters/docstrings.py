@@ -55,24 +55,6 @@ ValueError
     The estimator is then unchanged.
 """
 
-
-_OF_STAGES = """Predict {what} after each round.
-
-Each step only adds the trees of one round. This is faster than calling
-``{name}`` for each number of rounds.
-
-Parameters
-----------
-{arguments}
-
-Returns
--------
-iterator of ndarray of shape {shape}
-    What ``{name}(X, num_iteration=i + 1)`` returns, for i = 0, 1, ... A mean of the
-    models of n folds has no prediction before the first round of each: i begins with
-    n - 1.
-"""
-
 # What follows the first words of a method that sets a field of a `Dataset`.
 _OF_SETTER = """
 
@@ -187,24 +169,6 @@ def of_prediction(method: Function) -> Function:
     """
     is_first = method.__name__ == "predict"
     return _describe(method, PREDICTION if is_first else PREDICTION | AS_IN_PREDICT)
-
-
-def of_stages(what: str, shape: str) -> Callable[[Function], Function]:
-    """Give a method that predicts ``what`` after each round a docstring."""
-
-    def describe(method: Function) -> Function:
-        name = method.__name__.removeprefix("staged_")
-        method = _extended(
-            method,
-            _OF_STAGES,
-            what=what,
-            name=name,
-            shape=shape,
-            arguments=_ARGUMENTS,
-        )
-        return of_prediction(method)
-
-    return describe
 
 
 def of_chain(what: str) -> Callable[[Class], Class]:

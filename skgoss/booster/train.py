@@ -20,9 +20,9 @@ from skgoss.booster.train_arguments import (
     functions_of,
 )
 from skgoss.dataset.dataset import Dataset
-from skgoss.fit import entry
 from skgoss.fit.arguments import TRAINING, FitArguments, names_of_sets
 from skgoss.parameters import signatures
+from skgoss.several_fits import entry
 from skgoss.utils.messages import type_name
 from skgoss.utils.public import set_module
 

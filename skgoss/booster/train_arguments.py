@@ -10,7 +10,6 @@ import numpy as np
 
 from skgoss import parameters
 from skgoss.dataset.dataset import Dataset
-from skgoss.fit import entry
 from skgoss.fit.arguments import FitArguments, input_sets
 from skgoss.fit.callbacks import shown_reads
 from skgoss.fit.fit import Fit, checked_settings
@@ -18,6 +17,7 @@ from skgoss.fit.task import TrainTask
 from skgoss.model.fitted import EstimatorRecord, FittedModel
 from skgoss.parameters.domains import integer
 from skgoss.parameters.settings import Settings
+from skgoss.several_fits import entry
 from skgoss.utils.messages import refuse, type_name, warn_unused
 
 # What models of `train` have been trained by, in their records.

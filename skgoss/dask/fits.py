@@ -16,12 +16,13 @@ from skgoss.booster.booster import Booster
 from skgoss.dask import launch, parts
 from skgoss.dask.connections import DaskCollectives
 from skgoss.estimators.base import LGBMModel
-from skgoss.fit import callbacks, entry
+from skgoss.fit import callbacks
 from skgoss.fit.arguments import FitArguments, InputSet
 from skgoss.fit.fit import Fit
 from skgoss.fit.fit_data import check_can_be_distributed
 from skgoss.model.fitted import FittedModel
 from skgoss.parameters.settings import Settings
+from skgoss.several_fits import entry
 from skgoss.training.callback_api import CallbackEnv, Listener
 from skgoss.training.evaluation import EvalResult
 from skgoss.utils import sklearn_private

@@ -21,7 +21,6 @@ from skgoss.booster.booster import Booster, init_model
 from skgoss.columns import containers, names
 from skgoss.columns.columns import Columns
 from skgoss.estimators import state as states
-from skgoss.fit import entry
 from skgoss.fit.arguments import FitArguments, InputSet, input_sets
 from skgoss.fit.fit import AfterRound, BuildBins, Fit, checked_settings
 from skgoss.fit.task import Task
@@ -31,6 +30,7 @@ from skgoss.model.out_of_fold import OutOfFold
 from skgoss.objectives.words import MetricName, ObjectiveName
 from skgoss.parameters import docstrings, other_libraries, presets, signatures
 from skgoss.parameters.settings import Settings
+from skgoss.several_fits import entry
 from skgoss.sources.source import Source
 from skgoss.utils import sklearn_private, threads
 from skgoss.utils.locks import OnlyUser

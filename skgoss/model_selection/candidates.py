@@ -16,7 +16,6 @@ from skgoss.estimators.classifier import LGBMClassifier
 from skgoss.estimators.regressor import LGBMRegressor
 from skgoss.fit.arguments import FitArguments, input_sets
 from skgoss.fit.fit import Fit
-from skgoss.fit.race import USUAL_RATE, Racer
 from skgoss.fit.splits import Pair
 from skgoss.model_selection.shared_fits import (
     SharedFits,
@@ -25,6 +24,7 @@ from skgoss.model_selection.shared_fits import (
 )
 from skgoss.parameters.aliases import OPTION
 from skgoss.parameters.settings import CHANGEABLE, Settings
+from skgoss.several_fits.race import USUAL_RATE, Racer
 from skgoss.training.run import Run
 from skgoss.utils.sklearn_private import safe_split
 

@@ -27,8 +27,7 @@ from skgoss import parameters
 from skgoss.binning.find_bins import BinningOptions
 from skgoss.columns import by_row
 from skgoss.estimators.base import LGBMModel
-from skgoss.fit import race, splits
-from skgoss.fit.race import Racer
+from skgoss.fit import splits
 from skgoss.fit.time_limit import TimeLimit
 from skgoss.model_selection.candidates import (
     METRICS,
@@ -45,6 +44,8 @@ from skgoss.model_selection.shared_fits import (
 )
 from skgoss.parameters import docstrings
 from skgoss.parameters.settings import CHANGEABLE
+from skgoss.several_fits import race
+from skgoss.several_fits.race import Racer
 from skgoss.training.schedule import at_once, run_all
 from skgoss.utils import threads
 from skgoss.utils.cancellation import Cancelled, CancelScope

@@ -31,10 +31,10 @@ from skgoss import (
 from skgoss.columns.columns import RELEASED
 from skgoss.distributed.collectives import ALONE
 from skgoss.distributed.row_partition import Parts
-from skgoss.fit import entry
 from skgoss.fit.arguments import FitArguments
 from skgoss.fit.fit_data import FitData, check_can_be_distributed
 from skgoss.parameters import make_settings
+from skgoss.several_fits import entry
 
 
 @pytest.mark.parametrize("n_ranks", [1, 2, 3])

@@ -15,10 +15,10 @@ from sklearn.model_selection import GridSearchCV, KFold
 
 import skgoss
 from skgoss import Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor
-from skgoss.fit import preset_search
-from skgoss.fit.race import STEP_OF_PRESETS, Racer, leave, winner
 from skgoss.fit.splits import of_equal_size
 from skgoss.parameters import make_settings, presets
+from skgoss.several_fits import preset_search
+from skgoss.several_fits.race import STEP_OF_PRESETS, Racer, leave, winner
 
 ACCURATE = {"preset": "accurate"}
 # Large steps find their rounds soon.

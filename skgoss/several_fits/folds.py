@@ -10,11 +10,12 @@ from functools import partial
 import numpy as np
 
 from skgoss.binning.rows import Rows
-from skgoss.fit import callbacks, ensemble
-from skgoss.fit.ensemble import FoldModel
+from skgoss.fit import callbacks
 from skgoss.fit.fit import Fit, MakeModel
 from skgoss.fit.splits import Pair
 from skgoss.objectives.survival import COX, Baseline, PartialLikelihood
+from skgoss.several_fits import blending
+from skgoss.several_fits.blending import FoldModel
 from skgoss.training import loop
 from skgoss.training.evaluation import EvaluationSet
 from skgoss.training.loop import BestRound, Recorder, Trained
@@ -148,9 +149,9 @@ def joined(
     mapping = None
     if has_own_scores(fit) and fit.data.link.distribution is not None:
         kept = None if fit.data.settings.refit else pairs
-        mapping = ensemble.spread(kinds, weights, rows, kept, kind, fit.n_threads)
+        mapping = blending.spread(kinds, weights, rows, kept, kind, fit.n_threads)
         kinds = [[model.mapped(*mapping) for model in models] for models in kinds]
-    result, out_of_fold = ensemble.joined(kinds, weights, rows)
+    result, out_of_fold = blending.joined(kinds, weights, rows)
     fit.history |= result.history
     for callback in callbacks.for_one_fit(fit.data.arguments.callbacks):
         if isinstance(callback, Recorder):
@@ -159,7 +160,7 @@ def joined(
     if fit.data.settings.refit:
         again = fit.variant(fit.data, fit.plan)
         best = kinds[int(np.argmax(weights))]
-        n_rounds = round(ensemble.mean_rounds([model.n_rounds for model in best]))
+        n_rounds = round(blending.mean_rounds([model.n_rounds for model in best]))
         trees = again.refitted(n_rounds, make_model(again))
         if mapping is not None:
             trees = trees.mapped(*mapping)
@@ -178,6 +179,6 @@ def baseline(fit: Fit, result: Trained) -> Baseline | None:
     tested = result.out_of_fold
     if not fit.has_baseline or tested is None:
         return None
-    rows, scores = ensemble.tested_rows(fit.splits.rows, tested.scores)
+    rows, scores = blending.tested_rows(fit.splits.rows, tested.scores)
     likelihood = PartialLikelihood(rows.y, rows.weight, efron=COX[fit.objective])
     return likelihood.baseline(scores)

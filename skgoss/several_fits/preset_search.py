@@ -11,16 +11,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss.fit import callbacks, ensemble, race
-from skgoss.fit import folds as folds_of_fits
+from skgoss.fit import callbacks
 from skgoss.fit import splits as splits_of_rows
-from skgoss.fit.ensemble import FoldModel
 from skgoss.fit.fit import Fit, MakeModel
-from skgoss.fit.folds import Folds
-from skgoss.fit.race import Racer
 from skgoss.fit.splits import Pair
 from skgoss.fit.time_limit import TimeLimit
 from skgoss.parameters import presets
+from skgoss.several_fits import blending, race
+from skgoss.several_fits import folds as folds_of_fits
+from skgoss.several_fits.blending import FoldModel
+from skgoss.several_fits.folds import Folds
+from skgoss.several_fits.race import Racer
 from skgoss.training.loop import Trained
 from skgoss.training.run import Run
 from skgoss.training.schedule import run_all
@@ -102,12 +103,12 @@ def _weights(
     if fit.settings.refit:
         return [float(i == winner) for i in range(len(kinds))]
     metrics = _by_loss(fit).plan.make_metrics()
-    weights = ensemble.hill_climbing(kinds, metrics)
+    weights = blending.hill_climbing(kinds, metrics)
     has_own_scores = folds_of_fits.has_own_scores(fit)
     if has_own_scores and fit.data.link.kind in ("logistic", "softmax"):
         weighted = fit.splits.weighted()
         n_rows = sum(int(np.isin(m.test, weighted).sum()) for m in kinds[0])
-        factor = ensemble.calibration(kinds, weights, metrics, n_rows)
+        factor = blending.calibration(kinds, weights, metrics, n_rows)
         weights = [factor * weight for weight in weights]
     return weights
 
@@ -337,7 +338,7 @@ class _Candidate(Racer):
     @property
     def mean_rounds(self) -> float:
         """The mean number of rounds up to the best ones."""
-        return ensemble.mean_rounds([r.best_round if r else 1 for r in self.runs])
+        return blending.mean_rounds([r.best_round if r else 1 for r in self.runs])
 
     @property
     def usual_rounds(self) -> float:

@@ -6,8 +6,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from skgoss.fit import race
-from skgoss.fit.race import STEP_OF_PRESETS, Racer, leave, screenings, survivors
+from skgoss.several_fits import race
+from skgoss.several_fits.race import (
+    STEP_OF_PRESETS,
+    Racer,
+    leave,
+    screenings,
+    survivors,
+)
 
 
 def racer(*means, spread=0.0, most=10_000, stage=0):

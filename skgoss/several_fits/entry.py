@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from skgoss.binning.binned_dataset import BinnedDataset
-from skgoss.fit import callbacks, folds, preset_search, unused_options
+from skgoss.fit import callbacks, unused_options
 from skgoss.fit.arguments import FitArguments, InputSet
 from skgoss.fit.fit import AfterRound, BuildBins, Fit, MakeModel
 from skgoss.fit.fit_data import FitData
@@ -15,6 +15,7 @@ from skgoss.fit.task import Task
 from skgoss.fit.time_limit import INTERRUPTIONS, NO_LIMIT, TimeLimit
 from skgoss.model.fitted import EstimatorRecord, FittedModel
 from skgoss.parameters.settings import Settings
+from skgoss.several_fits import folds, preset_search
 from skgoss.training.evaluation import EvaluationSet
 from skgoss.utils.messages import warn_unused
 

@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.datasets import make_classification, make_regression
 
 from skgoss import LGBMClassifier, LGBMRegressor
-from skgoss.fit import preset_search
+from skgoss.several_fits import preset_search
 
 X, Y = make_regression(90, 5, noise=10.0, random_state=0)
 

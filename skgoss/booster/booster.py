@@ -18,7 +18,6 @@ from sklearn.utils import InputTags, Tags, TargetTags
 
 from skgoss import parameters
 from skgoss.booster.train_arguments import (
-    NAME_OF_ROUNDS,
     TRAIN,
     TrainOptions,
     check_label,
@@ -27,7 +26,7 @@ from skgoss.columns import categories, containers
 from skgoss.columns.columns import Columns
 from skgoss.dataset.dataset import Dataset
 from skgoss.fit.arguments import FitArguments
-from skgoss.fit.fit import Fit, FunctionOfRound, MakeModel
+from skgoss.fit.fit import Fit, FunctionOfRound
 from skgoss.model import dump, explanation, predictions
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.fitted import FittedModel, whole
@@ -143,7 +142,7 @@ class Booster(Elsewhere):
                 f" {n_passed}."
             )
         if train_set is not None:
-            self._become(_start(params, train_set))
+            self._become(_in_training(params, train_set))
             return
         if params:
             warn("params has no effect: the parameters of the model file are used.")
@@ -1143,11 +1142,6 @@ class Booster(Elsewhere):
         self._held = self._whole_model()
         return self
 
-    def _shown_to_callbacks(self) -> MakeModel:
-        """Gives this Booster to callbacks of its fit, and others to those of folds."""
-        fit = self._held
-        return lambda other: self if other is fit else self._from_model(other)
-
     def _attributes_of_callbacks(self) -> dict[str, Any]:
         """The attributes that callbacks have set."""
         return {
@@ -1160,6 +1154,18 @@ class Booster(Elsewhere):
         """End the training with a model; attributes that callbacks set stay."""
         self.__dict__ = {**vars(self), **_attributes(model)}
         return self
+
+
+class ShownBoosters(list[Booster]):
+    """Makes the Boosters that the callbacks of one or several fits get, and holds them.
+
+    Without folds, there is one at most: that of the model.
+    """
+
+    def __call__(self, fit: Fit) -> Booster:
+        """The Booster of a fit."""
+        self.append(Booster._from_model(fit))
+        return self[-1]
 
 
 def _attributes(model: FittedModel | Fit) -> dict[str, Any]:
@@ -1177,8 +1183,8 @@ def _attributes(model: FittedModel | Fit) -> dict[str, Any]:
 _OF_ROUNDS = ("early_stopping_round", "time_limit")
 
 
-def _start(params: Mapping[str, Any] | None, train_set: Dataset) -> Fit:
-    """Start to train a model, without a round."""
+def _in_training(params: Mapping[str, Any] | None, train_set: Dataset) -> Fit:
+    """A fit without a round."""
     if not isinstance(train_set, Dataset):
         raise TypeError(f"train_set must be a Dataset, got {type_name(train_set)}.")
     options = TrainOptions.from_params(params, n_estimators=1)
@@ -1187,12 +1193,14 @@ def _start(params: Mapping[str, Any] | None, train_set: Dataset) -> Fit:
     if isinstance(word, str) and word.lower() in NOT_BUILT_IN:
         options = options.with_objective(FunctionOfRound())
     # The rounds are the user's, so no rows are held out to end them.
-    fit = options.start(
+    fit = options.prepare(
         train_set,
         FitArguments(early_stopping_round=0),
+        records_rounds="n_estimators" in options.names,
         no_folds="{option} cannot be used with Booster(params, train_set), whose rounds"
         " are trained one by one. Use train.",
     )
+    assert isinstance(fit, Fit)  # neither folds nor searches are possible
     ignored = [
         name for name in _OF_ROUNDS if (options.passed_options.get(name) or 0) > 0
     ]
@@ -1201,8 +1209,6 @@ def _start(params: Mapping[str, Any] | None, train_set: Dataset) -> Fit:
             f"Options without effect: {' and '.join(ignored)}. The rounds of a Booster"
             " are trained one by one. Use train."
         )
-    if fit.record is not None and "n_estimators" not in options.names:
-        del fit.record.parameters[NAME_OF_ROUNDS]
     return fit
 
 

@@ -217,9 +217,10 @@ def cv(
                 options = make_options(changed)
             sets = [train, test] if eval_train_metric else [test]
             with_sets = replace(arguments, eval_set=sets)
-            fit = options.start(
+            fit = options.prepare(
                 train, with_sets, earlier, n_threads=n_threads, searches=False
             )
+            assert isinstance(fit, Fit)  # `folds` is refused
             fits.append(fit)
     return _boost(fits, n_at_once, return_cvbooster)
 
@@ -328,7 +329,7 @@ def _boost(fits: list[Fit], n_at_once: int, return_cvbooster: bool) -> dict[str,
     model = CVBooster()
     history: History = {}
     model.boosters = [Booster._from_model(fit) for fit in fits]
-    calls, limit = fits[0].calls, fits[0].limit
+    calls, limit = fits[0].calls, fits[0].prepared.limit
     is_free = may_lag(calls) and not limit.has_end
     ahead = (AHEAD if may_end(calls) else FAR_AHEAD) if is_free else 0
     with Lockstep([fit.state for fit in fits], n_at_once, ahead) as together:
@@ -362,8 +363,7 @@ def _finish(
     # The metrics of a model are those of its fold, not the means.
     without_score = stop and EarlyStopException(stop.best_iteration)
     for booster, fit, history in zip(model.boosters, fits, histories, strict=True):
-        fit.history = history
         trained = loop.result(fit.state, without_score, history)
-        booster._end(fit.with_baseline(fit.model(trained)))
+        booster._end(fit.fitted_model(trained))
     if stop is not None:
         model.best_iteration = max(b.best_iteration for b in model.boosters)

@@ -18,11 +18,10 @@ from skgoss.dask.connections import DaskCollectives
 from skgoss.estimators.base import LGBMModel
 from skgoss.fit import callbacks
 from skgoss.fit.arguments import FitArguments, InputSet
-from skgoss.fit.fit import Fit
 from skgoss.fit.fit_data import check_can_be_distributed
 from skgoss.model.fitted import FittedModel
 from skgoss.parameters.settings import Settings
-from skgoss.several_fits import entry
+from skgoss.several_fits.entry import AnyFit
 from skgoss.training.callback_api import CallbackEnv, Listener
 from skgoss.training.evaluation import EvalResult
 from skgoss.utils import sklearn_private
@@ -70,18 +69,18 @@ class Work:
         )
         try:
             # Nothing here holds the rows, which the fit forgets when they are in bins.
-            fit = self._start(collectives, held, n_threads, tell)
-            return entry.run(fit, Booster._from_model)
+            fit = self._prepare(collectives, held, n_threads, tell)
+            return fit.model(Booster._from_model)
         finally:
             LISTENER.reset(token)
 
-    def _start(
+    def _prepare(
         self,
         collectives: DaskCollectives,
         held: dict[Any, parts.Part],
         n_threads: int,
         tell: Callable[[Any], None],
-    ) -> Fit:
+    ) -> AnyFit:
         # To continue from a model, scores are computed from the values.
         is_stacked = self.arguments.init_model is None
         sets = parts.together(collectives, self.sets, held, is_stacked=is_stacked)
@@ -91,7 +90,7 @@ class Work:
         if collectives.n_ranks == 1:
             calls.append(_CancellationCheck(collectives))
         arguments = dataclasses.replace(self.arguments, callbacks=calls)
-        return self.estimator._start(
+        return self.estimator._prepare(
             sets,
             arguments,
             self.estimator._settings(sets[0].X, arguments),

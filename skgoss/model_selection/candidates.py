@@ -114,7 +114,7 @@ class OwnFold:
         build_bins = partial(shared.bins, self._keys[0])
         options = arguments, settings, shared.n_threads, build_bins
         learned, *others = input_sets(X, y, arguments, settings)
-        self._base: Any = model._start([learned], *options)
+        self._base: Any = model._prepare([learned], *options)
         (named,) = map(self._base.data.evaluation_set, others)
         n_classes = self._base.data.task.n_classes or 0
         has_few = len(np.unique(named.rows.target)) < max(2, n_classes)
@@ -151,8 +151,8 @@ class OwnFold:
         """A fit with other options of trees, and without rounds."""
         new, old = vars(settings), vars(self._base.settings)
         changes = {name: new[name] for name in CHANGEABLE if new[name] != old[name]}
-        fit = self._base.with_options(changes)
-        fit.begin([])
+        fit = Fit.begin(self._base.prepared.with_options(changes), [])
         options = fit.state.dataset, fit.data.fitted, self._tested
-        fit.state.add(fit.plan.evaluation_set(*options), is_listed=False)
+        tested = fit.prepared.setup.evaluation_set(*options)
+        fit.state.add(tested, is_listed=False)
         return fit

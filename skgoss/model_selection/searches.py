@@ -144,7 +144,7 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
             model.n_jobs if self.n_jobs is None else self.n_jobs
         )
         search._given = indexable(X, y)
-        search._limit = TimeLimit.begun(self.time_limit)
+        search._limit = TimeLimit.from_now(self.time_limit)
         search._scope = CancelScope(search._limit.interrupted.is_set)
         search._shared = SharedFits()
         search._shared.attach(search.estimator)
@@ -308,12 +308,7 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
                 compared = self._survivors(compared, stage, n_left)
             # Of the many that are screened, few survive: their short fits are not kept.
             shared.grows = True
-            race.run(
-                [racer for racer in compared if racer.path is not None],
-                self._grow_on_all,
-                self._limit.is_over,
-                rivals=[racer for racer in compared if racer.path is None],
-            )
+            _RaceOnFolds(self, compared).run()
             results = self._evaluated(evaluate_candidates, compared)
         except Cancelled:
             compared = self._compared_so_far(compared)
@@ -341,11 +336,6 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
         if scored and not self._shared.grows:
             return race.survivors(scored, 1)
         return scored or (compared[:1] if self._screened else [])
-
-    def _grow_on_all(self, running: Sequence[Racer]) -> None:
-        """Let candidates grow to their next stage on all folds."""
-        self._grow(running, len(self._pairs))
-        self._scope.check()
 
     def _make_own_folds(self) -> list[OwnFold] | None:
         """The folds of stages that do without scikit-learn; None: they need it.
@@ -497,6 +487,26 @@ class SharedSearch(DocumentedMixin, BaseSearchCV):
                     "scores_by_rounds": [racer.scores_by_rounds for racer in racers],
                 },
             )
+
+
+class _RaceOnFolds(race.Race):
+    """The race of a search; candidates without rounds are only compared with."""
+
+    def __init__(self, search: SharedSearch, compared: Sequence[Racer]) -> None:
+        super().__init__(
+            [racer for racer in compared if racer.path is not None],
+            [racer for racer in compared if racer.path is None],
+        )
+        self.search = search
+
+    def grow(self, running: Sequence[Racer]) -> None:
+        """Grow candidates to their next stage on all folds."""
+        self.search._grow(running, len(self.search._pairs))
+        self.search._scope.check()
+
+    def is_over(self, seconds: float) -> bool:
+        """Whether there is no time for a stage of this many seconds."""
+        return self.search._limit.is_over(seconds)
 
 
 class _ThreadsOfScope(ThreadingBackend):

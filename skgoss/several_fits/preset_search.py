@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from typing import Any
@@ -13,16 +13,21 @@ from numpy.typing import NDArray
 
 from skgoss.fit import callbacks
 from skgoss.fit import splits as splits_of_rows
-from skgoss.fit.fit import Fit, MakeModel
-from skgoss.fit.splits import Pair
+from skgoss.fit.fit import AfterRound, Fit, MakeModel, PreparedFit
+from skgoss.fit.splits import Pair, Splits
 from skgoss.fit.time_limit import TimeLimit
+from skgoss.model.fitted import FittedModel
 from skgoss.parameters import presets
 from skgoss.several_fits import blending, race
-from skgoss.several_fits import folds as folds_of_fits
 from skgoss.several_fits.blending import FoldModel
-from skgoss.several_fits.folds import Folds
+from skgoss.several_fits.folds import (
+    FoldFits,
+    Folds,
+    has_own_scores,
+    threads_of_folds,
+)
 from skgoss.several_fits.race import Racer
-from skgoss.training.loop import Trained
+from skgoss.training.evaluation import EvaluationSet
 from skgoss.training.run import Run
 from skgoss.training.schedule import run_all
 from skgoss.utils.messages import warn
@@ -38,166 +43,227 @@ _MOST_FITS = 38.0
 _MOST_FITS_OF_FOLD = 12.0
 
 
-def choose(fit: Fit, search: presets.Search) -> None:
-    """Let a fit use the options of the best candidate, with the number of rounds."""
-    fit.choose(_best_options(fit, search))
+@dataclass(frozen=True, eq=False)
+class PresetSearch:
+    """The search of a preset, and the fit or the fits that follow it.
 
-
-def trained(fit: Fit, search: presets.Search, make_model: MakeModel) -> Trained:
-    """The weighted mean of the candidates' models of the folds."""
-    pairs = fit.pairs
-    assert pairs is not None
-    found = _searched(fit, search, pairs)
-    members = [candidate for candidate in found if candidate.models]
-    kinds = [member.models for member in members]
-    weights = _weights(fit, kinds, members.index(race.winner(members, search.level)))
-    for member, weight in zip(members, weights, strict=True):
-        member.weight = weight / sum(weights)
-    fit.search_results = _results(found)
-    fit.choose(members[int(np.argmax(weights))].params)
-    return folds_of_fits.joined(fit, kinds, weights, pairs, make_model)
-
-
-def _best_options(fit: Fit, search: presets.Search) -> dict[str, Any]:
-    pairs = _pairs(fit, search)
-    if not pairs:
-        return search.without
-    found = _searched(fit, search, pairs)
-    best = race.winner(found, search.level)
-    best.weight = 1.0
-    fit.search_results = _results(found)
-    if fit.others is not None:
-        return best.params
-    n_rows, rows = len(fit.splits.rows), fit.data.rows
-    ratio = n_rows / float(np.mean([len(train) for train, _ in pairs]))
-    most = rows.collectives.broadcast(
-        lambda: fit.limit.left / (best.time_of_round * ratio)
-    )
-    spent, usual = _time(search, [c for c in found if c.rounds], n_rows)
-    spare = best.rounds_of_fits(_MOST_FITS - spent, usual)
-    return best.params | search.last_fit(
-        best.mean_rounds, best.n_leaves, n_rows, ratio, most, spare
-    )
-
-
-def _pairs(fit: Fit, search: presets.Search) -> list[Pair]:
-    """The folds that candidates are compared on; none if there are too few rows.
-
-    An evaluation set decides instead of them. Of many rows, there is a sample.
+    ``pairs`` are the folds of the option ``folds``, if a blend of their models is the
+    result; else None. Of the evaluation ``sets``, the ``external_set`` is the first
+    that has other rows than those to learn from.
     """
-    splits = fit.splits
-    at = splits.weighted()
-    n_rows, seed = search.n_rows_of(len(at)), fit.settings.random_state
-    if n_rows < len(at):
-        at = splits_of_rows.sample(at, splits.groups, n_rows, seed)
-    if fit.others is not None:
-        return [(at, at[:0])]
-    n_folds = min(search.n_folds, splits.most_folds(at))
-    return [] if n_folds < 2 else splits.of_equal_size(n_folds, at)
 
+    prepared: PreparedFit
+    search: presets.Search
+    splits: Splits
+    pairs: Sequence[Pair] | None
+    sets: Sequence[EvaluationSet]
+    external_set: EvaluationSet | None
 
-def _weights(
-    fit: Fit, kinds: Sequence[Sequence[FoldModel]], winner: int
-) -> list[float]:
-    """The weights of several configurations, as a preset chooses them."""
-    if fit.settings.refit:
-        return [float(i == winner) for i in range(len(kinds))]
-    metrics = _by_loss(fit).plan.make_metrics()
-    weights = blending.hill_climbing(kinds, metrics)
-    has_own_scores = folds_of_fits.has_own_scores(fit)
-    if has_own_scores and fit.data.link.kind in ("logistic", "softmax"):
-        weighted = fit.splits.weighted()
-        n_rows = sum(int(np.isin(m.test, weighted).sum()) for m in kinds[0])
-        factor = blending.calibration(kinds, weights, metrics, n_rows)
-        weights = [factor * weight for weight in weights]
-    return weights
+    @property
+    def has_folds(self) -> bool:
+        """Whether models of folds become one."""
+        return self.pairs is not None
 
+    def model(
+        self,
+        make_model: MakeModel,
+        after_round: AfterRound | None = None,
+        *,
+        keeps_rounds: bool = False,
+    ) -> FittedModel:
+        """The model of the best candidate on all rows, or a blend of several.
 
-def _searched(
-    fit: Fit, search: presets.Search, pairs: Sequence[Pair]
-) -> list[_Candidate]:
-    """All candidates, batch by batch until no batch has a better one.
+        For the arguments, see `Fit.model` and `FoldFits.model`.
+        """
+        if self.pairs is not None:
+            return self._blend(self.pairs, make_model)
+        fit = Fit.begin(self._with_best_options(), self.sets)
+        return fit.model(make_model, after_round, keeps_rounds=keeps_rounds)
 
-    Of an ensemble, those that did not fall behind have models.
-    """
-    by_loss, is_mean = _by_loss(fit), fit.pairs is not None
-    folds = Folds(fit.data.rows, pairs, fit.others)
-    limit = fit.limit.of_share(0.9 if is_mean else 0.5)
-    found: list[_Candidate] = []
-    best, n_without, n_rounds = np.inf, 0, 0.0
-    params: dict[str, Any] = {}
-    seed = fit.settings.random_state
-    for number in range(search.n_batches):
-        batch = [
-            _Candidate(options, by_loss.with_options(search.options | options), folds)
-            for options in search.batch(number, params, n_rounds, seed)
-        ]
-        if not batch:
-            continue
-        race.run(
-            batch,
-            _growth(fit, folds, limit, has_rivals=bool(found)),
-            lambda _: fit.is_over(limit),
-            rivals=found,
-            level=search.level,
-            after_stage=partial(
-                _end_late, fit, search, batch, found, is_drawn=number > 1
-            ),
+    def _blend(self, pairs: Sequence[Pair], make_model: MakeModel) -> FittedModel:
+        """The weighted mean of the candidates' models of the folds."""
+        found = self._searched(Folds(self.prepared.data.rows, pairs))
+        members = [candidate for candidate in found if candidate.models]
+        kinds = [member.models for member in members]
+        winner = race.winner(members, self.search.level)
+        weights = self._weights(kinds, members.index(winner))
+        for member, weight in zip(members, weights, strict=True):
+            member.weight = weight / sum(weights)
+        best = members[int(np.argmax(weights))]
+        chosen = self._with_chosen(best.params, found)
+        folds = FoldFits(chosen, self.splits, pairs)
+        return folds.blended(kinds, weights, pairs, make_model)
+
+    def _with_chosen(
+        self, options: Mapping[str, Any], found: Sequence[Candidate]
+    ) -> PreparedFit:
+        """The fit with what has been chosen, and what has been compared."""
+        chosen = self.prepared.with_chosen(options)
+        return replace(chosen, search_results=_results(found))
+
+    def _with_best_options(self) -> PreparedFit:
+        """The fit with the options of the best candidate, and a number of rounds."""
+        search, prepared, rows = self.search, self.prepared, self.prepared.data.rows
+        pairs = self._pairs()
+        if not pairs:
+            return prepared.with_chosen(search.without)
+        found = self._searched(Folds(rows, pairs, self.external_set))
+        best = race.winner(found, search.level)
+        best.weight = 1.0
+        if self.external_set is not None:
+            return self._with_chosen(best.params, found)
+        n_rows = len(self.splits.rows)
+        ratio = n_rows / float(np.mean([len(train) for train, _ in pairs]))
+        most = rows.collectives.broadcast(
+            lambda: prepared.limit.left / (best.time_of_round * ratio)
         )
-        for candidate in batch:
-            if is_mean and not candidate.left:
-                candidate.keep(fit.plan.make_metrics())
-            candidate.end()
-        found += batch
-        leader = min(found, key=lambda candidate: candidate.loss)
-        is_drawn = number > 1
-        n_without = n_without + 1 if is_drawn and leader.loss >= best else 0
-        best, n_rounds, params = leader.loss, leader.usual_rounds, leader.params
-        if fit.settings.verbosity >= 1:
-            left = f", {limit.left:.0f} s left" if limit.seconds else ""
-            callbacks.say(f"{len(found)} candidates, lowest loss {best:g}{left}")
-        if n_without == search.patience or fit.is_over(limit):
-            break
-    fit.limit.is_reached |= limit.is_reached
-    _warn_of_end(fit, search, limit, n_begun=sum(c.has_begun for c in found))
-    return found
-
-
-def _warn_of_end(
-    fit: Fit, search: presets.Search, limit: TimeLimit, n_begun: int
-) -> None:
-    """Warn if Ctrl-C or the limit has ended the search."""
-    if limit.interrupted.is_set():
-        fit.tell_of_interrupt(f"a search after {n_begun} candidates had begun")
-    elif n_begun < len(search.candidates):
-        warn(
-            f"time_limit={fit.limit.seconds:g} ended the search after"
-            f" {n_begun} of the first {len(search.candidates)} candidates had"
-            " begun. Set a larger limit, or leave the preset out."
+        spent, usual = time_so_far(search, [c for c in found if c.rounds], n_rows)
+        spare = best.rounds_of_fits(_MOST_FITS - spent, usual)
+        last = search.last_fit(
+            best.mean_rounds, best.n_leaves, n_rows, ratio, most, spare
         )
+        return self._with_chosen(best.params | last, found)
+
+    def _pairs(self) -> list[Pair]:
+        """The folds that candidates are compared on; none if there are too few rows.
+
+        An evaluation set decides instead of them. Of many rows, there is a sample.
+        """
+        splits = self.splits
+        at = splits.weighted()
+        n_rows = self.search.n_rows_of(len(at))
+        if n_rows < len(at):
+            seed = self.prepared.data.settings.random_state
+            at = splits_of_rows.sample(at, splits.groups, n_rows, seed)
+        if self.external_set is not None:
+            return [(at, at[:0])]
+        n_folds = min(self.search.n_folds, splits.most_folds(at))
+        return [] if n_folds < 2 else splits.of_equal_size(n_folds, at)
+
+    def _weights(
+        self, kinds: Sequence[Sequence[FoldModel]], winner: int
+    ) -> list[float]:
+        """The weights of several configurations, as a preset chooses them."""
+        data = self.prepared.data
+        if data.settings.refit:
+            return [float(i == winner) for i in range(len(kinds))]
+        metrics = self._by_loss().setup.make_metrics()
+        weights = blending.hill_climbing(kinds, metrics)
+        if has_own_scores(data) and data.link.kind in ("logistic", "softmax"):
+            weighted = self.splits.weighted()
+            n_rows = sum(int(np.isin(m.test, weighted).sum()) for m in kinds[0])
+            factor = blending.calibration(kinds, weights, metrics, n_rows)
+            weights = [factor * weight for weight in weights]
+        return weights
+
+    def _searched(self, folds: Folds) -> list[Candidate]:
+        """All candidates, batch by batch until no batch has a better one.
+
+        For a blend, those that were not dropped have models.
+        """
+        search, prepared, by_loss = self.search, self.prepared, self._by_loss()
+        settings = prepared.data.settings
+        limit = prepared.limit.of_share(0.9 if self.has_folds else 0.5)
+        found: list[Candidate] = []
+        best, n_without, n_rounds = np.inf, 0, 0.0
+        params: dict[str, Any] = {}
+        for number in range(search.n_batches):
+            kinds = search.batch(number, params, n_rounds, settings.random_state)
+            batch = [
+                Candidate(kind, by_loss.with_options(search.options | kind), folds)
+                for kind in kinds
+            ]
+            if not batch:
+                continue
+            is_drawn = number > 1
+            PresetRace(self, folds, limit, batch, found, is_drawn=is_drawn).run()
+            for candidate in batch:
+                if self.has_folds and not candidate.is_dropped:
+                    candidate.keep(prepared.setup.make_metrics())
+                candidate.end()
+            found += batch
+            leader = min(found, key=lambda candidate: candidate.loss)
+            n_without = n_without + 1 if is_drawn and leader.loss >= best else 0
+            best, n_rounds, params = leader.loss, leader.usual_rounds, leader.params
+            if settings.verbosity >= 1:
+                left = f", {limit.left:.0f} s left" if limit.seconds else ""
+                callbacks.say(f"{len(found)} candidates, lowest loss {best:g}{left}")
+            if n_without == search.patience or prepared.is_over(limit):
+                break
+        prepared.limit.is_reached |= limit.is_reached
+        self._warn_of_end(limit, n_begun=sum(c.has_begun for c in found))
+        return found
+
+    def _warn_of_end(self, limit: TimeLimit, n_begun: int) -> None:
+        """Warn if Ctrl-C or the limit has ended the search."""
+        whole, n_first = self.prepared.limit, len(self.search.candidates)
+        if limit.interrupted.is_set():
+            whole.warn_interrupted(
+                f"a search after {n_begun} candidates had begun",
+                goes_on=not self.has_folds or self.prepared.data.settings.refit,
+            )
+        elif n_begun < n_first:
+            warn(
+                f"time_limit={whole.seconds:g} ended the search after"
+                f" {n_begun} of the first {n_first} candidates had"
+                " begun. Set a larger limit, or leave the preset out."
+            )
+
+    def _by_loss(self) -> PreparedFit:
+        """The fit with the loss of its objective as the metric, without messages."""
+        data = self.prepared.data
+        arguments = replace(data.arguments, callbacks=None, eval_metric=None)
+        quiet = {"metric": None, "verbosity": -1, "folds": None}
+        settings = data.settings.checked(quiet, data.task.owner)
+        by_loss = self.prepared.with_data(
+            data.replaced(arguments=arguments, settings=settings)
+        )
+        if not by_loss.setup.make_metrics():
+            raise ValueError(
+                f"preset={data.settings.preset!r} compares losses, but an objective"
+                " that is a function has none. Set n_estimators."
+            )
+        return by_loss
 
 
-def _growth(
-    fit: Fit, folds: Folds, limit: TimeLimit, *, has_rivals: bool
-) -> Callable[[Sequence[Any]], None]:
-    """What lets candidates of a race grow to their next stage, on all folds."""
-    n_folds = len(folds.pairs)
+class PresetRace(race.Race):
+    """The race of a batch of candidates against those of earlier batches."""
 
-    def grow(running: Sequence[_Candidate]) -> None:
-        n_at_once, n_threads = folds_of_fits.threads_of_folds(running[0].fit, n_folds)
+    racers: Sequence[Candidate]
+    references: Sequence[Candidate]
 
-        def advance(candidate: _Candidate, number: int) -> None:
+    def __init__(
+        self,
+        preset: PresetSearch,
+        folds: Folds,
+        limit: TimeLimit,
+        batch: Sequence[Candidate],
+        found: Sequence[Candidate],
+        *,
+        is_drawn: bool,
+    ) -> None:
+        super().__init__(batch, found, preset.search.level)
+        self.preset, self.folds, self.limit = preset, folds, limit
+        self.is_drawn = is_drawn
+
+    def grow(self, running: Sequence[Candidate]) -> None:
+        """Grow candidates to their next stage, on all folds."""
+        prepared, n_folds = self.preset.prepared, len(self.folds.pairs)
+        n_at_once, n_threads = threads_of_folds(running[0].prepared, n_folds)
+
+        def advance(candidate: Candidate, number: int) -> None:
             # There is always a model.
-            is_first = not has_rivals and candidate is running[0]
-            if not (is_first and not candidate.rounds) and fit.is_over(limit):
+            is_first = not self.references and candidate is running[0]
+            must_begin = is_first and not candidate.rounds
+            if not must_begin and prepared.is_over(self.limit):
                 return
             if candidate.runs[number] is None:
-                begun = folds.begun(candidate.fit, number, n_threads)
+                begun = self.folds.begin(candidate.prepared, number, n_threads)
                 # All losses are the history of a model that is kept.
-                run = Run(begun.state, evaluates_all=fit.pairs is not None)
+                run = Run(begun.state, evaluates_all=self.preset.has_folds)
                 candidate.runs[number] = run
             run = candidate.runs[number]
-            run.advance(candidate.next_rounds, partial(fit.is_over, limit))
+            run.advance(candidate.next_rounds, partial(prepared.is_over, self.limit))
 
         jobs = product(running, range(n_folds))
         run_all([partial(advance, *job) for job in jobs], n_at_once)
@@ -206,38 +272,35 @@ def _growth(
                 losses = [min(run.losses.values()) for run in candidate.runs]
                 candidate.note(-np.array(losses))
 
-    return grow
+    def is_over(self, seconds: float) -> bool:
+        """Whether the limit is reached; ends candidates that there is no time for."""
+        self._end_late()
+        return self.preset.prepared.is_over(self.limit)
+
+    def _end_late(self) -> None:
+        """End those of the batch that there is no time for, if each was chosen now.
+
+        Time is counted in rounds and leaves, so that it is the same on all machines.
+        """
+        search, pairs = self.preset.search, self.preset.pairs
+        n_rows = len(self.preset.splits.rows)
+        running = [c for c in self.racers if c.rounds]
+        begun = [*(c for c in self.references if c.rounds), *running]
+        spent, usual = time_so_far(search, begun, n_rows)
+        if self.is_drawn:
+            spent = sum(c.n_fits(n_rows, usual) for c in running)
+        for candidate in running:
+            if pairs is None:
+                last = candidate.n_fits_of_last(search, n_rows, usual)
+                is_over = spent + last > _MOST_FITS
+            else:
+                is_over = spent > _MOST_FITS_OF_FOLD * len(pairs)
+            if is_over:
+                candidate.most_rounds = candidate.rounds[-1]
 
 
-def _end_late(
-    fit: Fit,
-    search: presets.Search,
-    batch: Sequence[_Candidate],
-    found: Sequence[_Candidate],
-    *,
-    is_drawn: bool,
-) -> None:
-    """Let those of a batch end that there is no time for, if each was chosen now.
-
-    Time is counted in rounds and leaves, so that it is the same on all machines.
-    """
-    n_rows, running = len(fit.splits.rows), [c for c in batch if c.rounds]
-    begun = [*(c for c in found if c.rounds), *running]
-    spent, usual = _time(search, begun, n_rows)
-    if is_drawn:
-        spent = sum(c.n_fits(n_rows, usual) for c in running)
-    for candidate in running:
-        if fit.pairs is None:
-            last = candidate.n_fits_of_last(search, n_rows, usual)
-            is_over = spent + last > _MOST_FITS
-        else:
-            is_over = spent > _MOST_FITS_OF_FOLD * len(fit.pairs)
-        if is_over:
-            candidate.most_rounds = candidate.rounds[-1]
-
-
-def _time(
-    search: presets.Search, begun: Sequence[_Candidate], n_rows: int
+def time_so_far(
+    search: presets.Search, begun: Sequence[Candidate], n_rows: int
 ) -> tuple[float, float | None]:
     """The time of candidates so far, in fits, and the leaves of a round of these.
 
@@ -248,25 +311,13 @@ def _time(
     return sum(c.n_fits(n_rows, usual) for c in begun), usual
 
 
-def _by_loss(fit: Fit) -> Fit:
-    """The fit with the loss of its objective as the metric, without messages."""
-    data = fit.data
-    arguments = replace(data.arguments, callbacks=None, eval_metric=None)
-    quiet = {"metric": None, "verbosity": -1, "folds": None}
-    by_loss = fit.variant(data.replaced(arguments=arguments)).with_options(quiet)
-    if not by_loss.plan.make_metrics():
-        raise ValueError(
-            f"preset={data.settings.preset!r} compares losses, but an objective"
-            " that is a function has none. Set n_estimators."
-        )
-    return by_loss
-
-
-class _Candidate(Racer):
+class Candidate(Racer):
     """A set of options that a search compares, with its fits on the folds."""
 
-    def __init__(self, params: dict[str, Any], fit: Fit, folds: Folds) -> None:
-        options = fit.settings
+    def __init__(
+        self, params: dict[str, Any], prepared: PreparedFit, folds: Folds
+    ) -> None:
+        options = prepared.data.settings
         super().__init__(
             params,
             "n_estimators",
@@ -277,7 +328,7 @@ class _Candidate(Racer):
             # Random thresholds are wrong least often on few rows.
             is_robust=options.extra_trees and not options.linear_tree,
         )
-        self.fit, self.folds = fit, folds
+        self.prepared, self.folds = prepared, folds
         self.n_grown = self.n_leaves_grown = 0  # rounds, and their leaves, of all folds
         self.n_learned = float(np.mean([len(train) for train, _ in folds.pairs]))
         self.runs: list[Any] = [None] * len(folds.pairs)  # a `Run` each
@@ -326,7 +377,7 @@ class _Candidate(Racer):
     def _fits_of_round(self, usual: float | None) -> float:
         of_leaves = 1.0 if usual is None else self.n_leaves_of_round / usual
         cost = 1.0 + _OF_LEAVES * (of_leaves - 1.0)
-        if self.fit.settings.linear_tree:
+        if self.prepared.data.settings.linear_tree:
             cost *= _OF_LINES
         return cost / _ROUNDS_OF_FIT
 
@@ -379,7 +430,7 @@ class _Candidate(Racer):
             run.end()
 
 
-def _results(found: Sequence[_Candidate]) -> dict[str, list[Any]]:
+def _results(found: Sequence[Candidate]) -> dict[str, list[Any]]:
     """What was compared, in the manner of ``cv_results_``."""
     return {
         "params": [candidate.params for candidate in found],

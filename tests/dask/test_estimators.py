@@ -953,10 +953,10 @@ def test_threads_of_workers(n_jobs, expected, monkeypatch):
     given = []
     estimator = LGBMRegressor(n_jobs=n_jobs)
     monkeypatch.setattr(
-        LGBMRegressor, "_start", lambda self, *args, **_: given.append(args)
+        LGBMRegressor, "_prepare", lambda self, *args, **_: given.append(args)
     )
     work = fits.Work(estimator, FitArguments(callbacks=[]), [], reports_rounds=False)
-    work._start(ALONE, {}, 3, None)
+    work._prepare(ALONE, {}, 3, None)
     *_, settings, n_threads = given[0]
     # None: the fit has the number of threads of its options.
     assert n_threads == expected

@@ -34,7 +34,6 @@ from skgoss.distributed.row_partition import Parts
 from skgoss.fit.arguments import FitArguments
 from skgoss.fit.fit_data import FitData, check_can_be_distributed
 from skgoss.parameters import make_settings
-from skgoss.several_fits import entry
 
 
 @pytest.mark.parametrize("n_ranks", [1, 2, 3])
@@ -109,7 +108,7 @@ def test_a_fit_holds_no_values_of_a_rank():
         given = FitArguments(eval_set=[(X + 1, y)])
         model = LGBMRegressor()
         sets = input_sets(model, X, y, given, parts, [parts])
-        fit = model._start(sets, given, model._settings(X, given), n_threads=1)
+        fit = model._prepare(sets, given, model._settings(X, given), n_threads=1)
         for rows in (fit.data.rows, fit.data.fitted, fit.state.sets[0].rows):
             assert rows.columns is RELEASED
             assert rows.partition.n_rows == 60
@@ -143,12 +142,12 @@ def test_a_fit_of_all_parts_is_the_fit_of_all_rows():
         callbacks=[check],
     )
     parts, eval_parts = Parts(ALONE, {0: 100, 1: 200}), [Parts(ALONE, {0: 50})]
-    fit = estimator._start(
+    fit = estimator._prepare(
         input_sets(estimator, frame(), y, given, parts, eval_parts),
         given,
         estimator._settings(None, given),
     )
-    estimator._keep(entry.run(fit, Booster._from_model))
+    estimator._keep(fit.model(Booster._from_model))
     assert np.array_equal(estimator.predict_proba(values), known.predict_proba(values))
     assert estimator.evals_result_ == known.evals_result_
 

@@ -18,7 +18,7 @@ from skgoss import Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor
 from skgoss.fit.splits import of_equal_size
 from skgoss.parameters import make_settings, presets
 from skgoss.several_fits import preset_search
-from skgoss.several_fits.race import STEP_OF_PRESETS, Racer, leave, winner
+from skgoss.several_fits.race import STEP_OF_PRESETS, Racer, drop, winner
 
 ACCURATE = {"preset": "accurate"}
 # Large steps find their rounds soon.
@@ -283,7 +283,7 @@ def grow(racers, candidates, rivals):
                 stages = [*racer.rounds, racer.next_rounds]
                 least = [seen(of_fold, stages).min() for of_fold in losses]
                 racer.note(-np.array(least))
-        leave([*rivals, *racers], 0.2)
+        drop([*rivals, *racers], 0.2)
 
 
 def won(candidates):

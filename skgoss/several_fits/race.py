@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
+from skgoss.training.loop import best_of
 from skgoss.utils.correct_rounding import power
 
 # The rounds of the first stage at a learning rate of 0.1 and with 31 leaves. Others are
@@ -114,7 +115,7 @@ class Racer:
     @property
     def best(self) -> int:
         """The stage with the best mean score; the first of equal ones."""
-        return int(np.argmax(self.means))
+        return best_of([-mean for mean in self.means])
 
     @property
     def best_rounds(self) -> int:

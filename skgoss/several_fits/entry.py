@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from skgoss.binning.binned_dataset import BinnedDataset
-from skgoss.fit import unused_options
+from skgoss.fit import fit_data, unused_options
 from skgoss.fit.arguments import FitArguments, InputSet
 from skgoss.fit.fit import BuildBins, Fit, PreparedFit
 from skgoss.fit.fit_data import FitData
@@ -42,9 +42,9 @@ def prepare(
     The first set is the training set, the others are evaluation sets. If their rows are
     spread over processes, all ranks call this at the same time, each with its rows, and
     all get the same model. A rank without rows passes any row as ``X``, which tells the
-    columns. For ``searches``, see `FitData`. ``no_folds`` is the error of a fit with
-    folds, before it bins rows: '{option}' in it stands for the option that asks for
-    them.
+    columns. For ``searches``, see `fit_data.read`. ``no_folds`` is the error of a fit
+    with folds, before it bins rows: '{option}' in it stands for the option that asks
+    for them.
     """
     has_end = settings.time_limit is not None or INTERRUPTIONS
     limit = TimeLimit.from_now(settings.time_limit) if has_end else NO_LIMIT
@@ -52,7 +52,7 @@ def prepare(
     is_evaluated = bool(others) and not all(
         other.holds_same_rows(training) for other in others
     )
-    data = FitData(
+    data = fit_data.read(
         training, arguments, settings, task, init_model, searches, is_evaluated
     )
     named = [data.evaluation_set(input_set) for input_set in others] if others else []

@@ -31,8 +31,9 @@ from skgoss import (
 from skgoss.columns.columns import RELEASED
 from skgoss.distributed.collectives import ALONE
 from skgoss.distributed.row_partition import Parts
+from skgoss.fit import fit_data
 from skgoss.fit.arguments import FitArguments
-from skgoss.fit.fit_data import FitData, check_can_be_distributed
+from skgoss.fit.fit_data import check_can_be_distributed
 from skgoss.parameters import make_settings
 
 
@@ -196,7 +197,7 @@ def data_of(X, y, model=None, **given):
     model, given = model or LGBMRegressor(), FitArguments(**given)
     [training] = input_sets(model, X, y, given)
     settings = model._settings(X, given)
-    return FitData(training, given, settings, model._task(model._owner), None)
+    return fit_data.read(training, given, settings, model._task(model._owner), None)
 
 
 def test_columns_have_the_names_of_the_data_or_those_of_the_user():
@@ -233,7 +234,9 @@ def test_presets_compare_options_of_categories_if_there_are_many(n_categories, i
     [training] = input_sets(model, X, TARGET, given)
     task = model._task(model._owner)
     found = [
-        FitData(training, given, model._settings(X, given), task, None, True).search
+        fit_data.read(
+            training, given, model._settings(X, given), task, None, True
+        ).search
         for training in (training, *input_sets(model, FRAME, TARGET, given))
     ]
     assert (len(found[0].candidates) > len(found[1].candidates)) is is_more
@@ -337,7 +340,7 @@ def test_presets_search_and_stop_where_rows_decide(
     given = FitArguments(early_stopping_round=patience)
     [training] = input_sets(model, FRAME, TARGET, given)
     options = given, model._settings(FRAME, given), model._task(model._owner), None
-    data = FitData(training, *options, searches, is_evaluated)
+    data = fit_data.read(training, *options, searches, is_evaluated)
     assert (data.search is not None) is (has_search and patience is None)
     stops = 100 if has_search or is_evaluated else None
     assert data.settings.early_stopping_round == (patience or stops)

@@ -9,7 +9,7 @@ from operator import attrgetter
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss._engine.binning.bin_bounds import NAN_IS_MISSING
+from skgoss._engine.binning.bin_bounds import NAN_IS_MISSING, NAN_IS_UNSEEN
 from skgoss._engine.binning.store import BinStore
 from skgoss.binning import storage
 from skgoss.binning.bin_values import Bins, LosslessSettings, StorageSettings, source_of
@@ -92,6 +92,9 @@ class BinnedDataset:
     ) -> BinnedDataset:
         """Make a data set of the mappers of all columns, and the bins of used ones."""
         used = [mappers[j] for j in feature]
+        missing_type = np.array([*map(attrgetter("missing_type"), used)], np.uint8)
+        # What was not seen may be missing in other rows.
+        missing_type[missing_type == NAN_IS_UNSEEN] = NAN_IS_MISSING
         return cls(
             n_rows=stored.store.n_rows,
             n_features=len(mappers),
@@ -99,7 +102,7 @@ class BinnedDataset:
             feature=feature,
             n_bins=np.array([*map(attrgetter("n_bins"), used)], np.int32),
             missing_bin=np.array([*map(attrgetter("missing_bin"), used)], np.int32),
-            missing_type=np.array([*map(_missing_type, used)], np.uint8),
+            missing_type=missing_type,
             categorical=np.array([m.categories is not None for m in used], bool),
             upper_bounds=[*map(attrgetter("upper_bounds"), used)],
             storage=stored,

@@ -49,6 +49,9 @@ Metrics = Metric | Iterable[Metric]
 # From the predictions of a model to what a method returns.
 Finish = Callable[[FittedModel, NDArray[np.float64], int], Any]
 
+# A model, and the attributes that callbacks have set.
+Result = tuple[FittedModel, dict[str, Any]]
+
 # What ``init_model`` may be.
 EarlierModel = Union["LGBMModel", Booster, str, PathLike[str]]
 
@@ -1084,9 +1087,7 @@ def only_fit(estimator: LGBMModel) -> OnlyUser:
     )
 
 
-def model_of(
-    fit: AnyFit, after_round: AfterRound | None = None
-) -> tuple[FittedModel, dict[str, Any]]:
+def model_of(fit: AnyFit, after_round: AfterRound | None = None) -> Result:
     """The model of a fit, and the attributes that callbacks have set."""
     shown = ShownBoosters()
     model = fit.model(shown, after_round)

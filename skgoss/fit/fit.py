@@ -490,6 +490,11 @@ class Fit:
             Trained(trees, history=self.history), self._dataset
         )
 
+    def model_of_first(self, n_rounds: int) -> FittedModel:
+        """The model of the first rounds, and its baseline hazard."""
+        model = self.model_of(self.state.ensemble())
+        return self.with_baseline(model.of_fewer_rounds(n_rounds))
+
     def model_so_far(self) -> FittedModel:
         """The model after the last finished round, whatever another thread trains.
 

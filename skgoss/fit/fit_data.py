@@ -14,7 +14,6 @@ from scipy.sparse import issparse
 from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.binning.rows import Rows, check_init_score, held_out
 from skgoss.columns import (
-    by_row,
     categories,
     column_advice,
     containers,
@@ -28,14 +27,13 @@ from skgoss.columns.columns import RELEASED, Columns
 from skgoss.columns.schema import ColumnSchema
 from skgoss.dataset.dataset import Dataset, Prepared, Request
 from skgoss.distributed.row_partition import Parts, RowPartition
-from skgoss.fit import several_outputs, splits
+from skgoss.fit import foreign_model, several_outputs, splits
 from skgoss.fit.arguments import NO_ROWS, FitArguments, InputSet, input_sets
 from skgoss.fit.callbacks import shown_reads
 from skgoss.fit.several_outputs import Output
 from skgoss.fit.splits import Splits
 from skgoss.fit.task import Task
 from skgoss.model.fitted import FittedModel
-from skgoss.model_files import lightgbm_file
 from skgoss.objectives.link import IDENTITY, Link
 from skgoss.objectives.objectives import (
     OBJECTIVES,
@@ -203,7 +201,7 @@ class FitData:
     def _encoded_model(self, init_model: FittedModel) -> FittedModel:
         """A model of another library, with the categories of the training set."""
         X = self.training.X
-        return lightgbm_file.encoded(
+        return foreign_model.encoded(
             init_model,
             X.get_data() if isinstance(X, Dataset) else X,
             self.task.owner,
@@ -244,8 +242,7 @@ class FitData:
         groups = time = None
         if not (arguments.groups is None and arguments.time is None):
             n_rows = len(rows) if rows.partition is None else rows.partition.n_rows
-            if arguments.groups is not None:
-                groups = by_row.sortable(arguments.groups, n_rows, "groups")
+            groups = splits.check_groups(arguments.groups, n_rows)
             if arguments.time is not None:
                 time = splits.check_times(arguments.time, n_rows)
         return replace(data, rows=rows, fitted=rows, groups=groups, time=time)

@@ -25,7 +25,6 @@ from sklearn.utils import indexable
 
 from skgoss import parameters
 from skgoss.binning.find_bins import BinningOptions
-from skgoss.columns import by_row
 from skgoss.estimators.base import LGBMModel
 from skgoss.fit import splits
 from skgoss.fit.time_limit import TimeLimit
@@ -556,8 +555,7 @@ class FoldsByTime(GroupKFold):
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Any]:
         """The training and the test rows, of each fold."""
         time = splits.check_times(self.time, len(y))
-        if groups is not None:
-            groups = by_row.sortable(groups, len(y), "groups")
+        groups = splits.check_groups(groups, len(y))
         pairs = splits.by_time(self.n_splits, time, groups, f"cv={self.n_splits}")
         return iter(pairs)
 

@@ -17,19 +17,15 @@ from sklearn.compose import TransformedTargetRegressor
 from sklearn.pipeline import Pipeline
 
 from skgoss.binning.binned_dataset import BinnedDataset
-from skgoss.estimators.base import LGBMModel, model_of
+from skgoss.estimators.base import LGBMModel, Result, model_of
 from skgoss.fit.arguments import FitArguments, input_sets
 from skgoss.fit.fit import Fit
-from skgoss.model.fitted import FittedModel
 from skgoss.parameters import suggestion
 from skgoss.parameters.settings import Settings
 from skgoss.several_fits.entry import AnyFit
 from skgoss.training.run import Run
 from skgoss.utils.cancellation import Cancelled
 from skgoss.utils.messages import closest, did_you_mean
-
-# A model, and the attributes that callbacks have set.
-Result = tuple[FittedModel, dict[str, Any]]
 
 # What a result depends on.
 Key = tuple[Hashable, ...]
@@ -159,7 +155,7 @@ class SharedFits:
             fit, run = self.growing(key, start)
             with run.lock:
                 run.advance(n_rounds)
-                model, of_callbacks = _model(fit, n_rounds), {}
+                model, of_callbacks = fit.model_of_first(n_rounds), {}
         else:
             most, (model, of_callbacks), fit = self._once(
                 self._models, key, lambda: self._fitted(n_rounds, start())
@@ -302,12 +298,6 @@ class SharedFits:
                 if isinstance(error, Cancelled):  # others may need it later
                     results.pop(key, None)
         return future.result()
-
-
-def _model(fit: Fit, n_rounds: int) -> FittedModel:
-    """The model of the first rounds of a fit."""
-    model = fit.model_of(fit.state.ensemble())
-    return fit.with_baseline(model.of_fewer_rounds(n_rounds))
 
 
 class SharedSteps:

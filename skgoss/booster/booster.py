@@ -646,7 +646,7 @@ class Booster(Elsewhere):
         if not isinstance(value, numbers.Real) or not math.isfinite(value):
             raise ValueError(f"value must be a finite number, got {value!r}.")
         if isinstance(held, Fit):
-            held.state.set_leaf(int(tree_id), int(leaf_id), float(value))
+            held.rounds.set_leaf(int(tree_id), int(leaf_id), float(value))
             return self
 
         def with_value(trees: Ensemble) -> Ensemble:
@@ -796,7 +796,7 @@ class Booster(Elsewhere):
         rows = refit.rows(model, columns, label, weight, group, init_score, owner)
         options = parameters.resolve(model.options(), owner)[0]
         options |= parameters.resolve(self._changed_params(), owner)[0]
-        trees = refit.run(model, options, rows, float(decay_rate), n_threads)
+        trees = refit.refitted(model, options, rows, float(decay_rate), n_threads)
         model = replace(model.with_trees(trees), best_iteration=0, best_score={})
         booster = self._from_model(model)
         booster.params = {**self.params, "refit_decay_rate": float(decay_rate)}
@@ -947,13 +947,13 @@ class Booster(Elsewhere):
     @property
     def _evaluation_sets(self) -> list[EvaluationSet]:
         held = self._held
-        sets = held.state.sets if isinstance(held, Fit) else []
+        sets = held.rounds.sets if isinstance(held, Fit) else []
         return [e for e in sets if not e.is_training]
 
     @property
     def _training_names(self) -> set[str]:
         """The names of the evaluation sets that are the training set."""
-        return self._fit.state.training_names
+        return self._fit.rounds.training_names
 
     def update(
         self, train_set: Dataset | None = None, fobj: Callable[..., Any] | None = None
@@ -1009,7 +1009,7 @@ class Booster(Elsewhere):
         of all rows are computed again from the other trees, which takes as long as a
         prediction. Rounds of an ``init_model`` are not removed.
         """
-        self._fit.state.rollback()
+        self._fit.rounds.rollback()
         return self
 
     def reset_parameter(self, params: Mapping[str, Any]) -> Self:
@@ -1045,7 +1045,7 @@ class Booster(Elsewhere):
             A name that no other evaluation set has.
         """
         fit = self._fit
-        if name in {evaluated.name for evaluated in fit.state.sets}:
+        if name in {evaluated.name for evaluated in fit.rounds.sets}:
             raise ValueError(
                 f"name must be new, but there is an evaluation set {name!r}."
             )
@@ -1062,7 +1062,7 @@ class Booster(Elsewhere):
         """
         if not isinstance(name, str):
             raise TypeError(f"name must be a str, got {name!r}.")
-        sets = self._fit.state.training_sets()
+        sets = self._fit.rounds.training_sets()
         assign([(evaluated, "name", name) for evaluated in sets])
         return self
 
@@ -1088,9 +1088,9 @@ class Booster(Elsewhere):
         fit = self._fit
         evaluated = self._held_set(data)
         if evaluated is None:
-            is_new = name not in {other.name for other in fit.state.sets}
+            is_new = name not in {other.name for other in fit.rounds.sets}
             evaluated = fit.add_set(name, data, is_listed=is_new)
-        results = fit.state.evaluate_sets([evaluated], fit.metrics_of(feval))
+        results = fit.rounds.evaluate_sets([evaluated], fit.metrics_of(feval))
         return [result._replace(dataset_name=name) for result in results]
 
     def eval_train(self, feval: Feval = None) -> list[EvalResult]:
@@ -1107,7 +1107,7 @@ class Booster(Elsewhere):
             One for each metric.
         """
         fit = self._fit
-        return fit.state.eval_train(fit.metrics_of(feval))
+        return fit.rounds.eval_train(fit.metrics_of(feval))
 
     def eval_valid(self, feval: Feval = None) -> list[EvalResult]:
         """Compute the metrics of the evaluation sets, without the training set.
@@ -1123,14 +1123,14 @@ class Booster(Elsewhere):
             One for each set and metric.
         """
         fit = self._fit
-        return fit.state.eval_valid(fit.metrics_of(feval))
+        return fit.rounds.eval_valid(fit.metrics_of(feval))
 
     def _held_set(self, data: Any) -> EvaluationSet | None:
         """The training or evaluation set that holds some data, if there is one."""
         fit = self._fit
         if data is fit.training.X:
-            return fit.state.training_sets()[0]
-        sets = (*fit.state.sets, *fit.state.unlisted_sets)
+            return fit.rounds.training_sets()[0]
+        sets = (*fit.rounds.sets, *fit.rounds.unlisted_sets)
         return next((e for e in sets if e.data is data and not e.is_training), None)
 
     def free_network(self) -> Self:

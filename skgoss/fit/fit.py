@@ -158,8 +158,7 @@ class PreparedFit:
         All ranks ask at the same time. ``dataset`` has the bins of the rows.
         """
         n_leaves = np.diff(ensemble.leaf_start).reshape(-1, ensemble.n_scores)
-        n_earlier = self.n_earlier
-        has_split = np.asarray((n_leaves[n_earlier:] > 1).any(axis=0))
+        has_split = np.asarray((n_leaves[self.n_earlier :] > 1).any(axis=0))
         if not has_split.all():
             nothing_learned.warn_of(self.data, dataset, has_split, self._splits_with)
 
@@ -195,7 +194,6 @@ class PreparedFit:
             objective = None
         if isinstance(objective, tuple):
             objective = list(objective)
-        best_score = {name: dict(v) for name, v in trained.best_score.items()}
         search = self.search_results
         if self.limit is not NO_LIMIT:
             search = {**search, **self.limit.results()}
@@ -206,7 +204,7 @@ class PreparedFit:
             data.link,
             self.header_maker(dataset),
             trained.best_iteration,
-            best_score,
+            trained.best_score,
             trained.history,
             data.task.classes,
             self.record,
@@ -234,7 +232,12 @@ def _setup(data: FitData, n_threads: int, build_bins: BuildBins) -> FitSetup:
     # A program that only predicts does not load what grows trees.
     from skgoss.training.fit_setup import FitSetup, MultiOutputSetup
 
-    settings, make_metrics = data.settings, _metrics_maker(data)
+    settings = data.settings
+    has_metrics = not (data.arguments.eval_metric is None and settings.metric is None)
+    stopping = _stopping(data) if has_metrics else (False, False)
+    make_metrics = cache(partial(fit_metrics.make, *fit_metrics.READ(data), *stopping))
+    if has_metrics:
+        make_metrics()  # errors come early
     trees = None if data.init_model is None else data.init_model.trees
     setup = settings, data.n_scores, make_metrics, n_threads, trees, build_bins
     if not data.outputs:
@@ -246,18 +249,6 @@ def _setup(data: FitData, n_threads: int, build_bins: BuildBins) -> FitSetup:
     return MultiOutputSetup(
         *setup, of_outputs, [output.name for output in data.outputs]
     )
-
-
-def _metrics_maker(data: FitData) -> Callable[[], list[Any]]:
-    """What makes the metrics of evaluation sets, once."""
-    has_metrics = not (
-        data.arguments.eval_metric is None and data.settings.metric is None
-    )
-    stopping = _stopping(data) if has_metrics else (False, False)
-    make_metrics = cache(partial(fit_metrics.make, *fit_metrics.READ(data), *stopping))
-    if has_metrics:
-        make_metrics()  # errors come early
-    return make_metrics
 
 
 def _stopping(data: FitData) -> tuple[bool, bool]:
@@ -310,8 +301,8 @@ class Fit:
     """
 
     prepared: PreparedFit
-    state: Rounds  # the rounds so far
-    calls: list[Callback]
+    rounds: Rounds  # those so far
+    callbacks: list[Callback]
     history: History = field(default_factory=dict)
     # The model that was made last, and the trees and settings that it is of.
     _last_model: tuple[Any, Any, Any] = (None, None, None)
@@ -322,16 +313,16 @@ class Fit:
     def begin(cls, prepared: PreparedFit, sets: Sequence[EvaluationSet]) -> Self:
         """Put the rows into bins, and make the state of the rounds."""
         data, calls = prepared.data, _new_callbacks(prepared.data)
-        state = prepared.setup.begin(data.fitted, sets)
+        rounds = prepared.setup.begin(data.fitted, sets)
         if data.rows.partition is not None:
             prepared = replace(prepared, data=data.without_values())
-        return cls(prepared, state, calls)
+        return cls(prepared, rounds, calls)
 
     @classmethod
     def begin_on_all_rows(cls, prepared: PreparedFit) -> Self:
         """The same on the rows that are held out, too, without evaluation sets."""
-        state = prepared.rounds_on_all_rows()
-        return cls(prepared, state, _new_callbacks(prepared.data))
+        rounds = prepared.rounds_on_all_rows()
+        return cls(prepared, rounds, _new_callbacks(prepared.data))
 
     @property
     def data(self) -> FitData:
@@ -378,7 +369,7 @@ class Fit:
     @property
     def n_rounds(self) -> int:
         """The number of finished rounds, including those of ``init_model``."""
-        return self.state.current_iteration()
+        return self.rounds.current_iteration()
 
     # --- Rounds -----------------------------------------------------------------------
 
@@ -401,7 +392,7 @@ class Fit:
         limit, n_planned = prepared.limit, data.settings.n_estimators
         if data.preset_params:
             prepared.report_choice()
-        model = make_model(self) if self.calls or keeps_rounds else None
+        model = make_model(self) if self.callbacks or keeps_rounds else None
 
         def model_after(trees: Ensemble) -> FittedModel:
             return self.with_baseline(self.model_of(trees))
@@ -413,10 +404,10 @@ class Fit:
             return after_round(index, lambda: model_after(trees())) or is_over
 
         trained = loop.train(
-            self.state,
+            self.rounds,
             model,
             history=self.history,
-            callbacks=self.calls,
+            callbacks=self.callbacks,
             after_round=ends if after_round or limit.has_end else None,
         )
         if limit.has_end:
@@ -424,7 +415,7 @@ class Fit:
         if data.settings.refit and data.fitted is not data.rows:
             limit.interrupted.clear()
             n_rounds = max(1, trained.ensemble.n_rounds - prepared.n_earlier)
-            self.state = prepared.rounds_on_all_rows()
+            self.rounds = prepared.rounds_on_all_rows()
             trained = replace(trained, ensemble=self.grow(n_rounds, model))
         dataset, prepared = self._dataset, self.prepared  # callbacks may change options
         prepared.warn_if_nothing_learned(trained.ensemble, dataset)
@@ -438,9 +429,9 @@ class Fit:
         """
         limit = self.prepared.limit
         ensemble = loop.train(
-            self.state,
+            self.rounds,
             model,
-            callbacks=CallbackList(self.calls).before,
+            callbacks=CallbackList(self.callbacks).before,
             after_round=limit.after_round(n_rounds),
             n_rounds=n_rounds,
         ).ensemble
@@ -466,7 +457,7 @@ class Fit:
     @property
     def _dataset(self) -> BinnedDataset:
         """The bins of all rows of the training set."""
-        return self.prepared.data.rows.binned or self.state.dataset
+        return self.prepared.data.rows.binned or self.rounds.dataset
 
     # --- Models -----------------------------------------------------------------------
 
@@ -480,7 +471,7 @@ class Fit:
         prepared = self.prepared
         if prepared.data.settings.objective not in COX or not prepared.has_baseline:
             return model
-        boosting = cast("Boosting", self.state)
+        boosting = cast("Boosting", self.rounds)
         rounds = boosting.finished.first(model.n_rounds - prepared.n_earlier)
         return replace(model, baseline=boosting.baseline(rounds))
 
@@ -492,7 +483,7 @@ class Fit:
 
     def model_of_first(self, n_rounds: int) -> FittedModel:
         """The model of the first rounds, and its baseline hazard."""
-        model = self.model_of(self.state.ensemble())
+        model = self.model_of(self.rounds.ensemble())
         return self.with_baseline(model.of_fewer_rounds(n_rounds))
 
     def model_so_far(self) -> FittedModel:
@@ -500,7 +491,7 @@ class Fit:
 
         It lacks the baseline hazard, which takes longer than a prediction.
         """
-        trees, settings = self.state.ensemble(), self.settings
+        trees, settings = self.rounds.ensemble(), self.settings
         last_trees, last_settings, model = self._last_model
         if last_trees is not trees or last_settings is not settings:
             model = self.model_of(trees)
@@ -511,7 +502,7 @@ class Fit:
         """The same with the baseline hazard."""
         if not self.prepared.has_baseline:
             return self.model_so_far()
-        boosting = cast("Boosting", self.state)
+        boosting = cast("Boosting", self.rounds)
         finished = boosting.finished
         model = self.model_of(boosting.ensemble_of(finished))
         return replace(model, baseline=boosting.baseline(finished))
@@ -522,9 +513,9 @@ class Fit:
         """Add an evaluation set: see `Rounds.add`."""
         data = self.data
         named = data.evaluation_set(evaluation_set(data.training, name, X))
-        dataset, setup = self.state.dataset, self.prepared.setup
+        dataset, setup = self.rounds.dataset, self.prepared.setup
         added = setup.evaluation_set(dataset, data.fitted, named)
-        self.state.add(added, is_listed=is_listed)
+        self.rounds.add(added, is_listed=is_listed)
         return added
 
     def on_rows(self, X: Dataset) -> Self:
@@ -552,8 +543,8 @@ class Fit:
     def _resumed(self, data: FitData) -> Self:
         """A fit that continues from the trees so far."""
         prepared = self.prepared.with_data(data)
-        state = prepared.setup.resume(self.state, data.fitted)
-        return replace(self, prepared=prepared, state=state)
+        rounds = prepared.setup.resume(self.rounds, data.fitted)
+        return replace(self, prepared=prepared, rounds=rounds)
 
     def boost(self, function: Callable[..., Any] | None = None) -> bool:
         """Grow the trees of one round, whose objective may be a function."""
@@ -562,7 +553,7 @@ class Fit:
             if function is not None:
                 self.settings.objective.function = function
 
-        return self.state.boost(begin)
+        return self.rounds.boost(begin)
 
     def changes(self, params: Mapping[str, Any]) -> list[Change]:
         """What changes options of single trees, by any of their names.
@@ -578,7 +569,7 @@ class Fit:
         changes = parameters.changes(params, kept, "reset_parameter")
         data = self.data.replaced(settings=settings.changed(changes))
         prepared = replace(self.prepared, data=data)
-        return [*self.state.changes(changes), (self, "prepared", prepared)]
+        return [*self.rounds.changes(changes), (self, "prepared", prepared)]
 
     @property
     def needs_function(self) -> bool:

@@ -136,67 +136,51 @@ class FitData:
     # --- The steps of `read` ----------------------------------------------------------
 
     def _with_columns(self) -> tuple[Self, Rows]:
-        """The data with names and categories of columns, and the rows without targets.
-
-        Options name columns by their numbers.
-        """
-        init_model = self.init_model
+        """The data with what is known of the columns, and the rows without targets."""
+        init_model, X, settings = self.init_model, self.training.X, self.settings
+        feature_name, parts = self.arguments.feature_name, self.training.parts
         if init_model is not None and init_model.is_foreign:
             init_model = self._encoded_model(init_model)
         schema = None if init_model is None else init_model.schema
-        X, feature_name = self.training.X, self.arguments.feature_name
         passed = root = None
         if not (isinstance(feature_name, str) and feature_name == "auto"):
             passed = names.checked(feature_name)
         if isinstance(X, Dataset):
             rows, read, root = self._prepared(X, schema)
-            if passed is None:
-                passed = X._names
+            passed = X._names if passed is None else passed
         else:
-            rows, read = self._read_columns(passed, schema)
-        known = schema or read
+            reading = containers.Reading(
+                passed, settings.categorical_feature, schema, settings.n_jobs
+            )
+            columns, read = reading.read(X, self.task.owner)
+            if parts is not None:
+                columns, read = self._merged(columns, read, parts, schema is None)
+            rows = Rows(columns)
+        data = replace(self, init_model=init_model, schema=schema or read, root=root)
+        return data._with_names(passed), rows
+
+    def _with_names(self, passed: Sequence[str] | None) -> Self:
+        """The data with names of the columns, by which options name these, too."""
+        schema, init_model, settings = self.schema, self.init_model, self.settings
         if init_model is not None:
             passed = passed or init_model.feature_names
-        column_names = known.feature_names if passed is None else passed
+        column_names = schema.feature_names if passed is None else passed
         if init_model is not None:
             categories.check_same(
-                names.numbered(self.settings.categorical_feature, passed),
-                known.categories,
+                names.numbered(settings.categorical_feature, passed),
+                schema.categories,
                 column_names,
-                known.n_features,
+                schema.n_features,
                 "init_model",
             )
-        settings = self.settings
         if not settings.given.isdisjoint(constraints.OPTIONS):
             settings = constraints.resolve_columns(
                 settings,
-                known.n_features,
-                known.categories.vocabularies,
+                schema.n_features,
+                schema.categories.vocabularies,
                 column_names,
             )
-        data = replace(
-            self,
-            settings=settings,
-            init_model=init_model,
-            names=passed,
-            column_names=column_names,
-            schema=known,
-            root=root,
-        )
-        return data, rows
-
-    def _read_columns(
-        self, passed: Sequence[str] | None, schema: ColumnSchema | None
-    ) -> tuple[Rows, ColumnSchema]:
-        """The columns of arrays and data frames, and what is learned of these."""
-        settings, parts = self.settings, self.training.parts
-        reading = containers.Reading(
-            passed, settings.categorical_feature, schema, settings.n_jobs
-        )
-        columns, read = reading.read(self.training.X, self.task.owner)
-        if parts is not None:
-            columns, read = self._merged(columns, read, parts, schema is None)
-        return Rows(columns), read
+        return replace(self, settings=settings, names=passed, column_names=column_names)
 
     def _encoded_model(self, init_model: FittedModel) -> FittedModel:
         """A model of another library, with the categories of the training set."""

@@ -121,7 +121,7 @@ class OwnFold:
         is_undefined = has_few and (n_classes > 0 or name == "r2")
         if self._base.data.outputs or is_undefined or None in self._keys:
             raise ValueError("Several outputs, a part without a class, or no hash.")
-        binned = self._base.state.dataset.with_rows(named.rows.columns, settings)
+        binned = self._base.rounds.dataset.with_rows(named.rows.columns, settings)
         self._tested = replace(named, rows=replace(named.rows, binned=binned))
 
     def evaluated(self, racer: Racer) -> dict[str, Any]:
@@ -134,10 +134,10 @@ class OwnFold:
             fit, run = shared.growing(key, start)
         else:
             fit = start()
-            run = Run(fit.state)
+            run = Run(fit.rounds)
         with run.lock:
             run.advance(racer.next_rounds)
-            result, *_ = fit.state.evaluate_sets(fit.state.unlisted_sets)
+            result, *_ = fit.rounds.evaluate_sets(fit.rounds.unlisted_sets)
         value = result.metric_value if result.maximize else -result.metric_value
         return {
             "fit_error": None,
@@ -152,7 +152,7 @@ class OwnFold:
         new, old = vars(settings), vars(self._base.settings)
         changes = {name: new[name] for name in CHANGEABLE if new[name] != old[name]}
         fit = Fit.begin(self._base.prepared.with_options(changes), [])
-        options = fit.state.dataset, fit.data.fitted, self._tested
+        options = fit.rounds.dataset, fit.data.fitted, self._tested
         tested = fit.prepared.setup.evaluation_set(*options)
-        fit.state.add(tested, is_listed=False)
+        fit.rounds.add(tested, is_listed=False)
         return fit

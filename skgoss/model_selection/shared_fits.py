@@ -149,7 +149,7 @@ class SharedFits:
         is_plain = arguments.callbacks is None and arguments.init_model is None
         is_shared = is_plain and (self.keeps_models or grows)
         if not (is_shared and are_rounds_alike(settings)):
-            return self._run(start())
+            return self._model_of(start())
         n_rounds = settings.n_estimators
         if grows and None not in key:
             fit, run = self.growing(key, start)
@@ -161,7 +161,7 @@ class SharedFits:
                 self._models, key, lambda: self._fitted(n_rounds, start())
             )
             if most < n_rounds:
-                return self._run(start())
+                return self._model_of(start())
             if most > n_rounds:
                 model = model.of_fewer_rounds(n_rounds)
                 model = model if fit is None else fit.with_baseline(model)
@@ -187,7 +187,7 @@ class SharedFits:
         def begun() -> tuple[Fit, Run]:
             fit = start()
             assert isinstance(fit, Fit)  # see `are_rounds_alike`
-            return fit, Run(fit.state, rests=True)
+            return fit, Run(fit.rounds, rests=True)
 
         return self._once(self._growing, key, begun)
 
@@ -215,14 +215,14 @@ class SharedFits:
 
         The baseline hazard of fewer rounds needs the rows.
         """
-        result = self._run(fit)
+        result = self._model_of(fit)
         if result[0].baseline is None:
             return n_rounds, result, None
         assert isinstance(fit, Fit)  # see `are_rounds_alike`
-        fit.state.rest()
+        fit.rounds.rest()
         return n_rounds, result, fit
 
-    def _run(self, fit: AnyFit) -> Result:
+    def _model_of(self, fit: AnyFit) -> Result:
         # Functions of users need not be ready to be called by several threads at once,
         # and what one fit says does not stand between the lines of another.
         data, setup = fit.prepared.data, fit.prepared.setup

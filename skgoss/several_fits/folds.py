@@ -154,7 +154,8 @@ class FoldFits:
             mapping = blending.spread(kinds, weights, rows, kept, kind, n_threads)
             kinds = [[model.mapped(*mapping) for model in models] for models in kinds]
         result, out_of_fold = blending.joined(kinds, weights, rows)
-        _record(data.arguments.callbacks, result.history)
+        if data.arguments.callbacks is not None:
+            _record(data.arguments.callbacks, result.history)
         if data.settings.refit:
             best = kinds[int(np.argmax(weights))]
             trees = self._refitted([model.n_rounds for model in best], make_model)
@@ -180,7 +181,7 @@ def _trained(
     fit: Fit, pair: Pair, limit: TimeLimit, make_model: MakeModel
 ) -> FoldModel:
     """The model of a fold, whose rounds end at the limit at the latest."""
-    state, calls, options = fit.state, list(fit.calls), fit.settings
+    state, calls, options = fit.rounds, list(fit.callbacks), fit.settings
     model = make_model(fit) if calls else None
     # Without early stopping, no fold ends early. Rounds of dropout change earlier ones.
     if options.early_stopping_round is None and options.boosting_type != "dart":

@@ -32,15 +32,15 @@ from skgoss.training.run import Run
 from skgoss.training.schedule import run_all
 from skgoss.utils.messages import warn
 
-# So much of the time of a round is in proportion to its leaves, and rounds with linear
-# leaves take so many times as long.
-_OF_LEAVES = 0.6
-_OF_LINES = 1.4
-# The user's options take so many rounds as a unit of time, of which a preset has at
-# most so many, or so many for each fold whose model it keeps.
-_ROUNDS_OF_FIT = 100
-_MOST_FITS = 38.0
-_MOST_FITS_OF_FOLD = 12.0
+# The share of the time of a round that is in proportion to its leaves, and the factor
+# of this time for linear leaves.
+_LEAF_COST_SHARE = 0.6
+_LINEAR_COST_FACTOR = 1.4
+# The unit of time is a fit of this many rounds with the user's options. A preset takes
+# at most this many units, or per fold whose model it keeps.
+_ROUNDS_PER_FIT = 100
+_MAX_COST = 38.0
+_MAX_COST_PER_FOLD = 12.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +118,7 @@ class PresetSearch:
             lambda: prepared.limit.left / (best.time_of_round * ratio)
         )
         spent, usual = time_so_far(search, [c for c in found if c.rounds], n_rows)
-        spare = best.rounds_of_fits(_MOST_FITS - spent, usual)
+        spare = best.rounds_of_fits(_MAX_COST - spent, usual)
         last = search.last_fit(
             best.mean_rounds, best.n_leaves, n_rows, ratio, most, spare
         )
@@ -260,7 +260,7 @@ class PresetRace(race.Race):
             if candidate.runs[number] is None:
                 begun = self.folds.begin(candidate.prepared, number, n_threads)
                 # All losses are the history of a model that is kept.
-                run = Run(begun.state, evaluates_all=self.preset.has_folds)
+                run = Run(begun.rounds, evaluates_all=self.preset.has_folds)
                 candidate.runs[number] = run
             run = candidate.runs[number]
             run.advance(candidate.next_rounds, partial(prepared.is_over, self.limit))
@@ -292,9 +292,9 @@ class PresetRace(race.Race):
         for candidate in running:
             if pairs is None:
                 last = candidate.n_fits_of_last(search, n_rows, usual)
-                is_over = spent + last > _MOST_FITS
+                is_over = spent + last > _MAX_COST
             else:
-                is_over = spent > _MOST_FITS_OF_FOLD * len(pairs)
+                is_over = spent > _MAX_COST_PER_FOLD * len(pairs)
             if is_over:
                 candidate.most_rounds = candidate.rounds[-1]
 
@@ -376,10 +376,10 @@ class Candidate(Racer):
 
     def _fits_of_round(self, usual: float | None) -> float:
         of_leaves = 1.0 if usual is None else self.n_leaves_of_round / usual
-        cost = 1.0 + _OF_LEAVES * (of_leaves - 1.0)
+        cost = 1.0 + _LEAF_COST_SHARE * (of_leaves - 1.0)
         if self.prepared.data.settings.linear_tree:
-            cost *= _OF_LINES
-        return cost / _ROUNDS_OF_FIT
+            cost *= _LINEAR_COST_FACTOR
+        return cost / _ROUNDS_PER_FIT
 
     @property
     def loss(self) -> float:

@@ -23,7 +23,7 @@ USUAL_RATE = 0.1
 _USUAL_LEAVES = 31
 _POWER_OF_LEAVES = 0.3
 
-# Each stage has so many times the rounds of the one before.
+# The growth factor of the rounds between stages.
 GROWTH = 1.25
 
 # A candidate is dropped if a one-sided test on the folds, of this level, says that it
@@ -32,11 +32,12 @@ LEVEL = 0.4
 # The gain of a doubling of rounds is at most so much of that of the one before.
 _LARGEST_SHRINKAGE = 0.9
 
-# More candidates are screened on one fold first, in the last of these stages, until so
-# many are left. Of each a fifth survives, or fewer if there are not enough stages.
-_MANY = 20
+# More candidates than these are screened on one fold first, in the last of these
+# stages, until the least number is left. Each stage keeps a fifth, or fewer if there
+# are not enough stages.
+_MOST_UNSCREENED = 20
 _SCREENINGS = (-10, -4, 0)
-_LEAST = 10
+_LEFT_AFTER_SCREENING = 10
 _SURVIVORS = 5
 
 # Without a better score after so many steps, a candidate has found its rounds.
@@ -47,11 +48,11 @@ STEP_OF_PRESETS = 0.6
 
 def screenings(n_racers: int) -> list[tuple[int, int]]:
     """The stages that screen many candidates, and how many of these survive each."""
-    if n_racers <= _MANY:
+    if n_racers <= _MOST_UNSCREENED:
         return []
-    ratio = _LEAST / n_racers
+    ratio = _LEFT_AFTER_SCREENING / n_racers
     n = 1
-    while n < len(_SCREENINGS) and n_racers > _LEAST * _SURVIVORS**n:
+    while n < len(_SCREENINGS) and n_racers > _LEFT_AFTER_SCREENING * _SURVIVORS**n:
         n += 1
     left = [round(n_racers * power(ratio, k / n)) for k in range(1, n + 1)]
     return list(zip(_SCREENINGS[-n:], left, strict=True))

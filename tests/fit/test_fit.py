@@ -126,7 +126,7 @@ def test_a_fit_uses_what_a_preset_has_chosen():
     assert plain.settings.num_leaves == 31
     assert fit.settings.num_leaves == 5
     assert fit.data.preset_params == chosen
-    assert [call.stopping_rounds for call in fit.calls] == [3]
+    assert [call.stopping_rounds for call in fit.callbacks] == [3]
 
 
 def test_options_change_between_rounds():

@@ -110,7 +110,7 @@ def test_a_fit_holds_no_values_of_a_rank():
         model = LGBMRegressor()
         sets = input_sets(model, X, y, given, parts, [parts])
         fit = model._prepare(sets, given, model._settings(X, given), n_threads=1)
-        for rows in (fit.data.rows, fit.data.fitted, fit.state.sets[0].rows):
+        for rows in (fit.data.rows, fit.data.fitted, fit.rounds.sets[0].rows):
             assert rows.columns is RELEASED
             assert rows.partition.n_rows == 60
         assert fit.training.X is None

@@ -94,7 +94,7 @@ def test_time_is_counted_in_rounds_and_leaves(stages, n_classes, options):
 
 
 @pytest.mark.parametrize(
-    ("name", "options"), [("_MOST_FITS", {}), ("_MOST_FITS_OF_FOLD", {"folds": 2})]
+    ("name", "options"), [("_MAX_COST", {}), ("_MAX_COST_PER_FOLD", {"folds": 2})]
 )
 def test_candidates_end_where_there_is_no_time_left(monkeypatch, stages, name, options):
     monkeypatch.setattr(preset_search, name, 2.0)

@@ -29,8 +29,6 @@ TESTED_IN = {
     # What holds the parts of a model or a state of rounds shows in what users read.
     "booster/test_booster_in_training.py": ["training/fit_setup", "training/rounds"],
     "engine/test_score.py": ["training/binned"],
-    # What the options folds and preset do shows in the models of fits.
-    "several_fits/test_folds.py": ["several_fits/entry"],
     # The runs of a schedule, with and without threads.
     "training/test_schedule.py": ["training/lockstep"],
     # The same checks as of all arguments of `train`.

@@ -1,4 +1,4 @@
-"""Races of candidates: how far they go, and who leaves."""
+"""Races of candidates: how far they go, and which are dropped."""
 
 from __future__ import annotations
 
@@ -253,3 +253,49 @@ def test_without_progress_a_candidate_ends():
     assert racer().best_rounds == 8
     assert racer(1, 2, 1).goes_on
     assert not racer(1, 2, most=10).goes_on
+
+
+class Numbers(race.Race):
+    """Candidates whose scores are known; some fail, or there is no time left."""
+
+    def __init__(self, racers, scores, *, n_stages=99, **options):
+        super().__init__(racers, **options)
+        self.scores, self.n_stages, self.stages = scores, n_stages, []
+
+    def grow(self, running):
+        self.stages.append([self.racers.index(racer) for racer in running])
+        for racer in running:
+            score = self.scores[self.racers.index(racer)]
+            if score is not None:
+                racer.note(np.full(3, score(racer.next_rounds)))
+
+    def is_over(self, seconds):
+        assert seconds >= 0
+        return len(self.stages) == self.n_stages
+
+
+def test_a_race_goes_on_until_all_have_ended():
+    first, second, failed = (Racer({}, "n_estimators", 12, 0.1, 31) for _ in range(3))
+    scores = [lambda n: -1 / n, lambda n: -2 / n, None]
+    grown = Numbers([first, second, failed], scores)
+    grown.run()
+    assert grown.stages == [[0, 1, 2], [0, 1], [0, 1]]
+    assert first.rounds == second.rounds == [8, 10, 12]
+    assert failed.rounds == []
+
+
+def test_a_race_ends_if_there_is_no_time():
+    alone = Racer({}, "n_estimators", 100, 0.1, 31)
+    grown = Numbers([alone], [lambda n: -1 / n], n_stages=2)
+    grown.run()
+    assert alone.rounds == [8, 10]
+
+
+def test_references_are_compared_with_and_do_not_grow():
+    reference = Racer({}, None, 1, 0.1, 31)
+    reference.note(np.array([3.0, 3.0, 3.0]))
+    behind = Racer({}, "n_estimators", 100, 0.1, 31)
+    grown = Numbers([behind], [lambda n: 1 - 1 / n], references=[reference])
+    grown.run()
+    assert reference.rounds == [1]
+    assert behind.is_dropped

@@ -15,14 +15,11 @@ from sklearn.model_selection import GroupKFold, StratifiedKFold
 from sklearn.preprocessing import LabelEncoder
 
 from skgoss import sklearn
-from skgoss.basic import LightGBMError, restored_booster
-from skgoss.booster.booster import Booster
-from skgoss.dataset.dataset import Dataset
-from skgoss.estimators.base import LGBMModel
-from skgoss.fit.callbacks import register_logger, show
+from skgoss.basic import Booster, Dataset, LightGBMError, restored_booster
+from skgoss.fit.callbacks import EvalResult, register_logger, show
 from skgoss.parameters.aliases import all_names
 from skgoss.parameters.table import FILE_OPTIONS, OPTIONS
-from skgoss.training.evaluation import EvalResult
+from skgoss.sklearn import LGBMModel
 from skgoss.utils.messages import warn
 
 

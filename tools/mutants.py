@@ -1,7 +1,7 @@
 """Careless changes of single modules, which the tests of the module must see.
 
-``python tools/mutants.py fit/race model/*`` changes these modules, and with ``--sample
-200`` so many of all their changes are made, drawn at random.
+``python tools/mutants.py fit/fit_data model/*`` changes these modules, and with
+``--sample 200`` so many of all their changes are made, drawn at random.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ ROOT = Path(__file__).parents[1]
 
 # The modules that are changed, and how often each.
 CHANGED = (
-    *("fit/*", "model_selection/*"),
+    *("fit/*", "several_fits/*", "model_selection/*"),
     *("objectives/survival", "objectives/distributions"),
 )
 CHANGES = 40
@@ -46,11 +46,19 @@ TESTS = {
         *("fit/test_arguments", "fit/test_time_limit"),
     ),
     "fit/fit_data": ("fit/test_fit_data", "fit/test_fit", "training/test_evaluation"),
-    "fit/folds": ("fit/test_folds", "fit/test_ensemble", "fit/test_time_limit"),
-    "fit/ensemble": ("fit/test_ensemble", "fit/test_folds"),
-    "fit/entry": ("fit/test_folds", "fit/test_splits", "parameters/test_presets"),
-    "fit/preset_search": ("parameters/test_presets", "fit/test_time_limit"),
-    "fit/splits": ("fit/test_splits", "fit/test_folds"),
+    "several_fits/folds": (
+        "several_fits/test_folds",
+        "several_fits/test_blending",
+        "fit/test_time_limit",
+    ),
+    "several_fits/blending": ("several_fits/test_blending", "several_fits/test_folds"),
+    "several_fits/entry": (
+        "several_fits/test_folds",
+        "fit/test_splits",
+        "parameters/test_presets",
+    ),
+    "several_fits/preset_search": ("parameters/test_presets", "fit/test_time_limit"),
+    "fit/splits": ("fit/test_splits", "several_fits/test_folds"),
     "fit/several_outputs": ("fit/test_several_outputs", "fit/test_quantiles"),
     "model_selection/shared_fits": (
         *("model_selection/test_shared_fits", "model_selection/test_searches"),

@@ -92,7 +92,9 @@ class BinnedDataset:
     ) -> BinnedDataset:
         """Make a data set of the mappers of all columns, and the bins of used ones."""
         used = [mappers[j] for j in feature]
-        missing = np.array([*map(attrgetter("missing_type"), used)], np.uint8)
+        missing_type = np.array([*map(attrgetter("missing_type"), used)], np.uint8)
+        # What was not seen may be missing in other rows.
+        missing_type[missing_type == NAN_IS_UNSEEN] = NAN_IS_MISSING
         return cls(
             n_rows=stored.store.n_rows,
             n_features=len(mappers),
@@ -100,7 +102,7 @@ class BinnedDataset:
             feature=feature,
             n_bins=np.array([*map(attrgetter("n_bins"), used)], np.int32),
             missing_bin=np.array([*map(attrgetter("missing_bin"), used)], np.int32),
-            missing_type=np.where(missing == NAN_IS_UNSEEN, NAN_IS_MISSING, missing),
+            missing_type=missing_type,
             categorical=np.array([m.categories is not None for m in used], bool),
             upper_bounds=[*map(attrgetter("upper_bounds"), used)],
             storage=stored,

@@ -24,7 +24,7 @@ from skgoss.columns.merged_schema import GrowingVocabulary, looked_up, with_voca
 from skgoss.columns.schema import ColumnSchema
 from skgoss.columns.stacked import within
 from skgoss.sources.memory import IN_MEMORY, Memory
-from skgoss.sources.source import Source, read
+from skgoss.sources.source import Source, read, select_columns
 from skgoss.utils.messages import errors_at, said_once
 
 
@@ -101,14 +101,6 @@ class SourceBinning(NamedTuple):
             self.memory,
         )
         return BinnedDataset.from_storage(mappers, feature, stored)
-
-
-def select_columns(source: Source, schema: ColumnSchema) -> Source:
-    """The columns of a training set, by their names; others are not read."""
-    names = schema.feature_names
-    if names is None or source.names is None or names.tolist() == source.names:
-        return source
-    return source.select(names.tolist())
 
 
 class _Survey:

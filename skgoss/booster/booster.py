@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from skgoss.booster.booster_in_training import BoosterInTraining, started
+from skgoss.booster.booster_in_training import BoosterInTraining, in_training
 from skgoss.booster.booster_model import parsed
 from skgoss.booster.inspection import TreeInspection
 from skgoss.dataset.dataset import Dataset
+from skgoss.fit.fit import Fit
 from skgoss.model.fitted import FittedModel
 from skgoss.model_files import model_file as model_files
 from skgoss.parameters import docstrings, other_libraries
@@ -96,7 +97,7 @@ class Booster(BoosterInTraining, TreeInspection):
                 f" {n_passed}."
             )
         if train_set is not None:
-            self._become(started(params, train_set))
+            self._become(in_training(params, train_set))
             return
         if params:
             warn("params has no effect: the parameters of the model file are used.")
@@ -135,3 +136,15 @@ def booster_of(model: Any, name: str, or_else: str = "", advice: str = "") -> Bo
         f"{name} must be a fitted estimator or a Booster of skgoss{or_else}, got"
         f" {type_name(model)}.{advice}"
     )
+
+
+class ShownBoosters(list[Booster]):
+    """Makes the Boosters that the callbacks of one or several fits get, and holds them.
+
+    Without folds, there is one at most: that of the model.
+    """
+
+    def __call__(self, fit: Fit) -> Booster:
+        """The Booster of a fit."""
+        self.append(Booster._from_model(fit))
+        return self[-1]

@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike
 
 from skgoss import parameters
 from skgoss.booster.booster_model import BoosterModel, attributes_of
-from skgoss.booster.train_arguments import NAME_OF_ROUNDS, TrainOptions, check_label
+from skgoss.booster.train_arguments import TrainOptions, check_label
 from skgoss.columns import categories
 from skgoss.dataset.dataset import Dataset
 from skgoss.fit.arguments import FitArguments
-from skgoss.fit.fit import Fit, FunctionOfRound, MakeModel
+from skgoss.fit.fit import Fit, FunctionOfRound
 from skgoss.model.fitted import FittedModel
 from skgoss.objectives.objectives import NOT_BUILT_IN
 from skgoss.parameters import docstrings
@@ -66,13 +66,13 @@ class BoosterInTraining(BoosterModel):
     @property
     def _evaluation_sets(self) -> list[EvaluationSet]:
         held = self._held
-        sets = held.state.sets if isinstance(held, Fit) else []
+        sets = held.rounds.sets if isinstance(held, Fit) else []
         return [e for e in sets if not e.is_training]
 
     @property
     def _training_names(self) -> set[str]:
         """The names of the evaluation sets that are the training set."""
-        return self._fit.state.training_names
+        return self._fit.rounds.training_names
 
     def update(
         self, train_set: Dataset | None = None, fobj: Callable[..., Any] | None = None
@@ -128,7 +128,7 @@ class BoosterInTraining(BoosterModel):
         of all rows are computed again from the other trees, which takes as long as a
         prediction. Rounds of an ``init_model`` are not removed.
         """
-        self._fit.state.rollback()
+        self._fit.rounds.rollback()
         return self
 
     def reset_parameter(self, params: Mapping[str, Any]) -> Self:
@@ -164,7 +164,7 @@ class BoosterInTraining(BoosterModel):
             A name that no other evaluation set has.
         """
         fit = self._fit
-        if name in {evaluated.name for evaluated in fit.state.sets}:
+        if name in {evaluated.name for evaluated in fit.rounds.sets}:
             raise ValueError(
                 f"name must be new, but there is an evaluation set {name!r}."
             )
@@ -181,7 +181,7 @@ class BoosterInTraining(BoosterModel):
         """
         if not isinstance(name, str):
             raise TypeError(f"name must be a str, got {name!r}.")
-        sets = self._fit.state.training_sets()
+        sets = self._fit.rounds.training_sets()
         assign([(evaluated, "name", name) for evaluated in sets])
         return self
 
@@ -207,9 +207,9 @@ class BoosterInTraining(BoosterModel):
         fit = self._fit
         evaluated = self._held_set(data)
         if evaluated is None:
-            is_new = name not in {other.name for other in fit.state.sets}
+            is_new = name not in {other.name for other in fit.rounds.sets}
             evaluated = fit.add_set(name, data, is_listed=is_new)
-        results = fit.state.evaluate_sets([evaluated], fit.metrics_of(feval))
+        results = fit.rounds.evaluate_sets([evaluated], fit.metrics_of(feval))
         return [result._replace(dataset_name=name) for result in results]
 
     def eval_train(self, feval: Feval = None) -> list[EvalResult]:
@@ -226,7 +226,7 @@ class BoosterInTraining(BoosterModel):
             One for each metric.
         """
         fit = self._fit
-        return fit.state.eval_train(fit.metrics_of(feval))
+        return fit.rounds.eval_train(fit.metrics_of(feval))
 
     def eval_valid(self, feval: Feval = None) -> list[EvalResult]:
         """Compute the metrics of the evaluation sets, without the training set.
@@ -242,14 +242,14 @@ class BoosterInTraining(BoosterModel):
             One for each set and metric.
         """
         fit = self._fit
-        return fit.state.eval_valid(fit.metrics_of(feval))
+        return fit.rounds.eval_valid(fit.metrics_of(feval))
 
     def _held_set(self, data: Any) -> EvaluationSet | None:
         """The training or evaluation set that holds some data, if there is one."""
         fit = self._fit
         if data is fit.training.X:
-            return fit.state.training_sets()[0]
-        sets = (*fit.state.sets, *fit.state.unlisted_sets)
+            return fit.rounds.training_sets()[0]
+        sets = (*fit.rounds.sets, *fit.rounds.unlisted_sets)
         return next((e for e in sets if e.data is data and not e.is_training), None)
 
     def free_network(self) -> Self:
@@ -260,11 +260,6 @@ class BoosterInTraining(BoosterModel):
         """End the training and free all rows. The model keeps its trees."""
         self._held = self._whole_model()
         return self
-
-    def _shown_to_callbacks(self) -> MakeModel:
-        """Gives this Booster to callbacks of its fit, and others to those of folds."""
-        fit = self._held
-        return lambda other: self if other is fit else self._from_model(other)
 
     def _attributes_of_callbacks(self) -> dict[str, Any]:
         """The attributes that callbacks have set."""
@@ -365,7 +360,7 @@ class BoosterInTraining(BoosterModel):
         rows = refit.rows(model, columns, label, weight, group, init_score, owner)
         options = parameters.resolve(model.options(), owner)[0]
         options |= parameters.resolve(self._changed_params(), owner)[0]
-        trees = refit.run(model, options, rows, float(decay_rate), n_threads)
+        trees = refit.refitted(model, options, rows, float(decay_rate), n_threads)
         model = replace(model.with_trees(trees), best_iteration=0, best_score={})
         booster = self._from_model(model)
         booster.params = {**self.params, "refit_decay_rate": float(decay_rate)}
@@ -376,8 +371,8 @@ class BoosterInTraining(BoosterModel):
 _OF_ROUNDS = ("early_stopping_round", "time_limit")
 
 
-def started(params: Mapping[str, Any] | None, train_set: Dataset) -> Fit:
-    """Start to train a model, without a round."""
+def in_training(params: Mapping[str, Any] | None, train_set: Dataset) -> Fit:
+    """A fit without a round."""
     if not isinstance(train_set, Dataset):
         raise TypeError(f"train_set must be a Dataset, got {type_name(train_set)}.")
     options = TrainOptions.from_params(params, n_estimators=1)
@@ -386,12 +381,14 @@ def started(params: Mapping[str, Any] | None, train_set: Dataset) -> Fit:
     if isinstance(word, str) and word.lower() in NOT_BUILT_IN:
         options = options.with_objective(FunctionOfRound())
     # The rounds are the user's, so no rows are held out to end them.
-    fit = options.start(
+    fit = options.prepare(
         train_set,
         FitArguments(early_stopping_round=0),
+        records_rounds="n_estimators" in options.names,
         no_folds="{option} cannot be used with Booster(params, train_set), whose rounds"
         " are trained one by one. Use train.",
     )
+    assert isinstance(fit, Fit)  # neither folds nor searches are possible
     ignored = [
         name for name in _OF_ROUNDS if (options.passed_options.get(name) or 0) > 0
     ]
@@ -400,6 +397,4 @@ def started(params: Mapping[str, Any] | None, train_set: Dataset) -> Fit:
             f"Options without effect: {' and '.join(ignored)}. The rounds of a Booster"
             " are trained one by one. Use train."
         )
-    if fit.record is not None and "n_estimators" not in options.names:
-        del fit.record.parameters[NAME_OF_ROUNDS]
     return fit

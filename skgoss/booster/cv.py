@@ -217,9 +217,10 @@ def cv(
                 options = make_options(changed)
             sets = [train, test] if eval_train_metric else [test]
             with_sets = replace(arguments, eval_set=sets)
-            fit = options.start(
+            fit = options.prepare(
                 train, with_sets, earlier, n_threads=n_threads, searches=False
             )
+            assert isinstance(fit, Fit)  # `folds` is refused
             fits.append(fit)
     return _boost(fits, n_at_once, return_cvbooster)
 
@@ -328,17 +329,17 @@ def _boost(fits: list[Fit], n_at_once: int, return_cvbooster: bool) -> dict[str,
     model = CVBooster()
     history: History = {}
     model.boosters = [Booster._from_model(fit) for fit in fits]
-    calls, limit = fits[0].calls, fits[0].limit
+    calls, limit = fits[0].callbacks, fits[0].prepared.limit
     ahead = 0
     if may_lag(calls) and not limit.has_end:
         ahead = MAX_FOLLOWING if may_end(calls) else MAX_FOLLOWING_IF_NONE_ENDS
-    with Lockstep([fit.state for fit in fits], n_at_once, ahead) as together:
+    with Lockstep([fit.rounds for fit in fits], n_at_once, ahead) as together:
         is_over = limit.after_round(together.settings.n_estimators)
         stop = loop.run(
             together, model, history=history, callbacks=calls, after_round=is_over
         )
     fits[0].warn_of_limit(together.settings.n_estimators, has_best=stop is not None)
-    fits[0].warn_if_nothing_learned(fits[0].state.ensemble())
+    fits[0].warn_if_nothing_learned(fits[0].rounds.ensemble())
     n_rounds = None if stop is None else stop.best_iteration + 1 - together.first_round
     results = lightgbm3.CVResults(
         {
@@ -363,8 +364,7 @@ def _finish(
     # The metrics of a model are those of its fold, not the means.
     without_score = stop and EarlyStopException(stop.best_iteration)
     for booster, fit, history in zip(model.boosters, fits, histories, strict=True):
-        fit.history = history
-        trained = loop.result(fit.state, without_score, history)
-        booster._end(fit.with_baseline(fit.model(trained)))
+        trained = loop.result(fit.rounds, without_score, history)
+        booster._end(fit.fitted_model(trained))
     if stop is not None:
         model.best_iteration = max(b.best_iteration for b in model.boosters)

@@ -232,7 +232,7 @@ class TreeInspection(BoosterModel):
         if not isinstance(value, numbers.Real) or not math.isfinite(value):
             raise ValueError(f"value must be a finite number, got {value!r}.")
         if isinstance(held, Fit):
-            held.state.set_leaf(int(tree_id), int(leaf_id), float(value))
+            held.rounds.set_leaf(int(tree_id), int(leaf_id), float(value))
             return self
 
         def with_value(trees: Ensemble) -> Ensemble:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from skgoss.booster import lightgbm3
-from skgoss.booster.booster import Booster
+from skgoss.booster.booster import Booster, ShownBoosters
 from skgoss.booster.booster import init_model as earlier_model
 from skgoss.booster.cv import cv as cv
 from skgoss.booster.cv_booster import CVBooster as CVBooster
@@ -20,7 +20,6 @@ from skgoss.booster.train_arguments import (
     functions_of,
 )
 from skgoss.dataset.dataset import Dataset
-from skgoss.fit import entry
 from skgoss.fit.arguments import TRAINING, FitArguments, names_of_sets
 from skgoss.parameters import signatures
 from skgoss.utils.messages import type_name
@@ -156,14 +155,14 @@ def train(
             "keep_training_booster=True cannot be used with folds: the model of several"
             " folds cannot be trained further."
         )
-    fit = options.start(
+    fit = options.prepare(
         train_set, arguments, earlier_model(init_model), no_folds=no_folds
     )
-    if fit.pairs is not None:
-        return Booster._from_model(entry.run(fit, Booster._from_model))
-    in_training = Booster._from_model(fit)
-    shown = in_training._shown_to_callbacks()
-    model = entry.run(fit, shown, keeps_rounds=keep_training_booster)
+    shown = ShownBoosters()
+    model = fit.model(shown, keeps_rounds=keep_training_booster)
+    if fit.has_folds or not shown:
+        return Booster._from_model(model)
+    (in_training,) = shown
     if not keep_training_booster:
         return in_training._end(model)
     in_training.best_iteration = model.best_iteration

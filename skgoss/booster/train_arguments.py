@@ -10,14 +10,15 @@ import numpy as np
 
 from skgoss import parameters
 from skgoss.dataset.dataset import Dataset
-from skgoss.fit import entry
 from skgoss.fit.arguments import FitArguments, input_sets
 from skgoss.fit.callbacks import shown_reads
-from skgoss.fit.fit import Fit, checked_settings
+from skgoss.fit.fit import checked_settings
 from skgoss.fit.task import TrainTask
 from skgoss.model.fitted import EstimatorRecord, FittedModel
 from skgoss.parameters.domains import integer
 from skgoss.parameters.settings import Settings
+from skgoss.several_fits import entry
+from skgoss.several_fits.entry import AnyFit
 from skgoss.utils.messages import refuse, type_name, warn_unused
 
 # What models of `train` have been trained by, in their records.
@@ -122,26 +123,31 @@ class TrainOptions:
             self.options, self.task.owner, train_set, arguments, self.passed_options
         )
 
-    def start(
+    def prepare(
         self,
         train_set: Dataset,
         arguments: FitArguments,
         init_model: FittedModel | None = None,
+        *,
+        records_rounds: bool = True,
         **options: Any,
-    ) -> Fit:
-        """A fit that has read its data; ``options`` as in `entry.start`."""
+    ) -> AnyFit:
+        """A fit that has read its data; ``options`` as in `entry.prepare`.
+
+        The model keeps the number of rounds among its options if it ``records_rounds``.
+        """
         settings = self.settings(train_set, arguments)
-        return entry.start(
+        return entry.prepare(
             input_sets(train_set, None, arguments, settings),
             arguments,
             settings,
             self.task,
             init_model=init_model,
-            record=self._record(train_set),
+            record=self._record(train_set, records_rounds=records_rounds),
             **options,
         )
 
-    def _record(self, train_set: Dataset) -> EstimatorRecord:
+    def _record(self, train_set: Dataset, *, records_rounds: bool) -> EstimatorRecord:
         """What models and their files keep of the options."""
         options = {
             "categorical_feature": train_set._root.categorical_feature,
@@ -157,6 +163,8 @@ class TrainOptions:
         }
         if self.task.num_class > 1:
             kept["num_class"] = self.task.num_class
+        if not records_rounds:
+            del kept[NAME_OF_ROUNDS]
         return EstimatorRecord(TRAIN, self.task.name, kept, dict(self.unused))
 
 

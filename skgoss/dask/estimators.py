@@ -23,9 +23,9 @@ from skgoss.estimators.ranker import LGBMRanker
 from skgoss.estimators.regressor import LGBMRegressor
 from skgoss.fit import callbacks
 from skgoss.fit.arguments import NO_ROWS, FitArguments, input_sets
+from skgoss.fit.callbacks import Recorder
 from skgoss.model.fitted import EstimatorRecord, constructor_defaults
 from skgoss.parameters import descriptions, docstrings
-from skgoss.training.loop import Recorder
 from skgoss.utils import disk, messages, sklearn_private
 from skgoss.utils.public import set_module
 

@@ -16,14 +16,12 @@ from skgoss.booster.booster import Booster
 from skgoss.dask import launch, parts
 from skgoss.dask.connections import DaskCollectives
 from skgoss.estimators.base import LGBMModel
-from skgoss.fit import callbacks, entry
+from skgoss.fit import callbacks
 from skgoss.fit.arguments import FitArguments, InputSet
-from skgoss.fit.fit import Fit
+from skgoss.fit.callbacks import CallbackEnv, EvalResult, Listener
 from skgoss.fit.fit_data import check_can_be_distributed
 from skgoss.model.fitted import FittedModel
 from skgoss.parameters.settings import Settings
-from skgoss.training.callback_api import CallbackEnv, Listener
-from skgoss.training.evaluation import EvalResult
 from skgoss.utils import sklearn_private
 from skgoss.utils.messages import LISTENER, UnusedParameterWarning, warn
 
@@ -68,19 +66,17 @@ class Work:
             lambda text, kind: tell(["message", text, kind and kind.__name__])
         )
         try:
-            # Nothing here holds the rows, which the fit forgets when they are in bins.
-            fit = self._start(collectives, held, n_threads, tell)
-            return entry.run(fit, Booster._from_model)
+            return self._model(collectives, held, n_threads, tell)
         finally:
             LISTENER.reset(token)
 
-    def _start(
+    def _model(
         self,
         collectives: DaskCollectives,
         held: dict[Any, parts.Part],
         n_threads: int,
         tell: Callable[[Any], None],
-    ) -> Fit:
+    ) -> FittedModel:
         # To continue from a model, scores are computed from the values.
         is_stacked = self.arguments.init_model is None
         sets = parts.together(collectives, self.sets, held, is_stacked=is_stacked)
@@ -90,12 +86,15 @@ class Work:
         if collectives.n_ranks == 1:
             calls.append(_CancellationCheck(collectives))
         arguments = dataclasses.replace(self.arguments, callbacks=calls)
-        return self.estimator._start(
+        fit = self.estimator._prepare(
             sets,
             arguments,
             self.estimator._settings(sets[0].X, arguments),
             n_threads if self.estimator.n_jobs is None else None,
         )
+        # Nothing here holds the rows, which the fit forgets when they are in bins.
+        del sets
+        return fit.model(Booster._from_model)
 
 
 class _RoundReporter(Listener):

@@ -17,13 +17,12 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from skgoss import parameters
-from skgoss.booster.booster import Booster, init_model
+from skgoss.booster.booster import Booster, ShownBoosters, init_model
 from skgoss.columns import containers, names
 from skgoss.columns.columns import Columns
 from skgoss.estimators import state as states
-from skgoss.fit import entry
 from skgoss.fit.arguments import FitArguments, InputSet, input_sets
-from skgoss.fit.fit import AfterRound, BuildBins, Fit, checked_settings
+from skgoss.fit.fit import AfterRound, BuildBins, checked_settings
 from skgoss.fit.task import Task
 from skgoss.model import explanation, intervals, predictions
 from skgoss.model.fitted import EstimatorRecord, FittedModel, constructor_defaults
@@ -31,6 +30,8 @@ from skgoss.model.out_of_fold import OutOfFold
 from skgoss.objectives.words import MetricName, ObjectiveName
 from skgoss.parameters import docstrings, other_libraries, presets, signatures
 from skgoss.parameters.settings import Settings
+from skgoss.several_fits import entry
+from skgoss.several_fits.entry import AnyFit
 from skgoss.sources.source import Source
 from skgoss.utils import sklearn_private, threads
 from skgoss.utils.locks import OnlyUser
@@ -47,6 +48,9 @@ Metrics = Metric | Iterable[Metric]
 
 # From the predictions of a model to what a method returns.
 Finish = Callable[[FittedModel, NDArray[np.float64], int], Any]
+
+# A model, and the attributes that callbacks have set.
+Result = tuple[FittedModel, dict[str, Any]]
 
 # What ``init_model`` may be.
 EarlierModel = Union["LGBMModel", Booster, str, PathLike[str]]
@@ -519,15 +523,15 @@ class LGBMModel(
             is_heard = vars(self).keys() & sklearn_private.CALLBACK_ATTRIBUTES
             hooks = is_heard and self._round_hooks(X, y, arguments, settings)
             sets = input_sets(X, y, arguments, settings)
-            fit = self._start(sets, arguments, settings)
+            fit = self._prepare(sets, arguments, settings)
             # Values that only this fit holds are freed: the bins are enough.
             del X, y, arguments, sets
             if hooks:
                 hooks.begin()
-                self._keep(*run(fit, _listener(hooks)))
+                self._keep(*model_of(fit, _listener(hooks)))
                 hooks.end()
             else:
-                self._keep(*run(fit))
+                self._keep(*model_of(fit))
         return self
 
     def _round_hooks(
@@ -545,17 +549,17 @@ class LGBMModel(
         written = self._passed
         return checked_settings(vars(self), owner, X, arguments, passed, written)
 
-    def _start(
+    def _prepare(
         self,
         sets: Sequence[InputSet],
         arguments: FitArguments,
         settings: Settings,
         n_threads: int | None = None,
         build_bins: BuildBins | None = None,
-    ) -> Fit:
-        """A fit that has read its data: see `entry.start`."""
+    ) -> AnyFit:
+        """A fit that has read its data: see `entry.prepare`."""
         earlier, record = arguments.init_model, self._record(settings.passed)
-        return entry.start(
+        return entry.prepare(
             sets,
             arguments,
             settings,
@@ -1099,14 +1103,13 @@ def only_fit(estimator: LGBMModel) -> OnlyUser:
     )
 
 
-def run(
-    fit: Fit, after_round: AfterRound | None = None
-) -> tuple[FittedModel, dict[str, Any]]:
+def model_of(fit: AnyFit, after_round: AfterRound | None = None) -> Result:
     """The model of a fit, and the attributes that callbacks have set."""
-    if not fit.calls:
-        return entry.run(fit, Booster._from_model, after_round), {}
-    booster = Booster._from_model(fit)
-    model = entry.run(fit, booster._shown_to_callbacks(), after_round)
+    shown = ShownBoosters()
+    model = fit.model(shown, after_round)
+    if fit.has_folds or not shown:
+        return model, {}
+    (booster,) = shown
     return model, booster._attributes_of_callbacks()
 
 

@@ -15,11 +15,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss._engine.binning.bin_bounds import ZERO_BOUND
 from skgoss.model.category_sets import CategorySets
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.linear import LinearLeaves
-from skgoss.model.trees import CATEGORICAL, nan_goes_left, zero_is_missing, zero_tree
+from skgoss.model.trees import (
+    CATEGORICAL,
+    ZERO_BOUND,
+    nan_goes_left,
+    zero_is_missing,
+    zero_tree,
+)
 
 # The versions of ONNX's operators that a graph needs, by domain.
 MACHINE_LEARNING = "ai.onnx.ml"

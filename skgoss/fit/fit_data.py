@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, Self, cast
 
@@ -15,7 +14,6 @@ from scipy.sparse import issparse
 from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.binning.rows import Rows, check_init_score, held_out
 from skgoss.columns import (
-    by_row,
     categories,
     column_advice,
     containers,
@@ -24,20 +22,20 @@ from skgoss.columns import (
     names,
     targets,
 )
+from skgoss.columns.categories import Categories
 from skgoss.columns.columns import RELEASED, Columns
 from skgoss.columns.schema import ColumnSchema
 from skgoss.dataset.dataset import Dataset
 from skgoss.dataset.preparation import Prepared, Request
 from skgoss.distributed.row_partition import Parts, RowPartition
-from skgoss.fit import several_outputs, splits
+from skgoss.fit import foreign_model, several_outputs, splits
 from skgoss.fit.arguments import NO_ROWS, FitArguments, InputSet, input_sets
 from skgoss.fit.callbacks import shown_reads
 from skgoss.fit.several_outputs import Output
 from skgoss.fit.splits import Splits
 from skgoss.fit.task import Task
 from skgoss.model.fitted import FittedModel
-from skgoss.model_files import lightgbm_file
-from skgoss.objectives.link import Link
+from skgoss.objectives.link import IDENTITY, Link
 from skgoss.objectives.objectives import (
     OBJECTIVES,
     ObjectiveSpec,
@@ -55,6 +53,10 @@ from skgoss.utils import threads
 from skgoss.utils.messages import warn, warn_unused
 
 Floats = NDArray[np.float64]
+
+# What is not known before it is read.
+_NO_SCHEMA = ColumnSchema(0, None, Categories(set()))
+_NO_ROWS = Rows(RELEASED)
 
 
 def check_can_be_distributed(settings: Settings) -> None:
@@ -81,157 +83,115 @@ def check_can_be_distributed(settings: Settings) -> None:
             )
 
 
+@dataclass(frozen=True, eq=False)
 class FitData:
     """The data of a fit, and what is learned from them before the first round.
 
-    It does not change: `replaced` returns another. Arguments of ``fit`` that belong to
-    rows are not used: ``training`` has those of the training set. ``searches`` tells
-    whether a preset may find the number of rounds by further fits. If the fit
-    ``is_evaluated`` on sets of other rows, they decide in such a search, and early
-    stopping ends the rounds.
-
+    `read` makes it. Each of its steps returns another one, which has more.
     """
 
+    training: InputSet  # with the arguments of ``fit`` that belong to its rows
+    arguments: FitArguments  # the others
     # With columns by number, the canonical name of the objective, and what a preset has
     # chosen.
     settings: Settings
     task: Task  # with the classes of the training set
     init_model: FittedModel | None  # with the categories of the training set
-    # The names that the user passed for the columns, or else those of a `Dataset`.
-    names: Sequence[str] | None
-    column_names: Sequence[str] | None  # these, or else the names in ``X``
-    schema: ColumnSchema  # the columns of the training set
-    root: BinnedDataset | None  # the bins of the training set, if it is a `Dataset`
-    rows: Rows  # the rows of the training set whose weight is not 0
-    # Whether the target has bounds of times, and not events; None: it may be both.
-    are_bounds: bool | None
-    fitted: Rows  # without the rows that are held out for early stopping
-    ranks: bool  # whether the rows have queries
-    n_scores: int  # the number of trees of a round
-    # The levels of several quantiles; empty if the fit does not learn several.
-    levels: tuple[float, ...]
-    # By the name that the user passed: an alias may have another metric.
-    objective: str | Callable[..., Any]
-    outputs: list[Output]  # those of a fit that learns several; else empty
-    preset_params: dict[str, Any]  # the options that a preset has chosen
-    search: presets.Search | None  # how it finds the number of rounds
 
-    def __init__(
-        self,
-        training: InputSet,
-        arguments: FitArguments,
-        settings: Settings,
-        task: Task,
-        init_model: FittedModel | None,
-        searches: bool = True,
-        is_evaluated: bool = False,
-    ) -> None:
-        if training.parts is not None and training.collectives.n_ranks > 1:
-            check_can_be_distributed(settings)
-        self.task = task if init_model is None else task.going_on(init_model)
-        self.arguments = replace(arguments, **NO_ROWS)
-        self.settings = settings
-        self.init_model = init_model
-        self.training = training
-        try:
-            columns = self._training_columns()
-        except (TypeError, ValueError) as error:
-            training.raise_named(error)
-            raise
-        if not settings.given.isdisjoint(constraints.OPTIONS):
-            self.settings = constraints.resolve_columns(
-                settings,
-                self.schema.n_features,
-                self.schema.categories.vocabularies,
-                self.column_names,
-            )
-        alpha = settings.alpha
-        self.levels = alpha if isinstance(alpha, tuple) else ()
-        rows = self._rows(columns, training)
-        self.groups = self.time = None
-        if not (arguments.groups is None and arguments.time is None):
-            self._set_groups_and_times(arguments, rows)
-        self.rows = self.fitted = rows
-        of_all_rows = rows, rows, self.groups, self.time
-        if rows.weight is not None:
-            self._drop_zero_weights()
-        rows = self.rows
-        self.ranks = rows.queries is not None
-        self._set_objective()
-        spec = OBJECTIVES.get(str(self.settings.objective))
-        if spec is not None and spec.linear_above:
-            self._warn_of_scale(spec)
-        if init_model is None and self.schema.categories.vocabularies:
-            column_advice.warn_of_text(
-                self.schema.categories.vocabularies,
-                self.column_names,
-                self.schema.feature_names,
-                rows.collectives.total(len(rows)),
-            )
-        self.preset_params, self.search = {}, None
-        if settings.preset is not None:
-            self._apply_preset(searches, is_evaluated)
-        if self.settings.folds is not None:
-            # The models of folds also predict rows of weight 0.
-            self.rows, self.fitted, self.groups, self.time = of_all_rows
+    # --- Read: the columns ------------------------------------------------------------
+
+    # The names that the user passed for the columns, or else those of a `Dataset`.
+    names: Sequence[str] | None = None
+    column_names: Sequence[str] | None = None  # these, or else the names in ``X``
+    schema: ColumnSchema = _NO_SCHEMA  # the columns of the training set
+    root: BinnedDataset | None = None  # the bins, if the training set is a `Dataset`
+
+    # --- Encoded: the rows ------------------------------------------------------------
+
+    # The rows of the training set, without those of weight 0 unless there are folds.
+    rows: Rows = _NO_ROWS
+    fitted: Rows = _NO_ROWS  # without the rows that are held out for early stopping
+    groups: NDArray[Any] | None = None  # of the rows of all ranks, and so are the times
+    time: NDArray[np.int64] | None = None
+    # Whether the target has bounds of times, and not events; None: it may be both.
+    are_bounds: bool | None = None
+    n_scores: int = 1  # the number of trees of a round
+    ranks: bool = False  # whether the rows have queries
+    # The levels of several quantiles; empty if the fit does not learn several.
+    levels: tuple[float, ...] = ()
+
+    # --- Resolved: the objective, and what a preset chooses ---------------------------
+
+    # By the name that the user passed: an alias may have another metric.
+    objective: str | Callable[..., Any] = ""
+    link: Link = IDENTITY
+    outputs: Sequence[Output] = ()  # those of a fit that learns several
+    # The options that a preset has chosen.
+    preset_params: Mapping[str, Any] = field(default_factory=dict)
+    search: presets.Search | None = None  # how it finds the number of rounds
 
     def replaced(self, **attributes: Any) -> Self:
         """The same data with other values of some attributes."""
-        other = copy.copy(self)
-        vars(other).update(attributes)
-        return other
+        return replace(self, **attributes)
 
-    def _training_columns(self) -> Rows:
-        """Read the training columns, their names and categories."""
-        X, parts = self.training.X, self.training.parts
-        schema = None if self.init_model is None else self._init_schema(self.init_model)
-        feature_name = self.arguments.feature_name
-        self.names = self.root = None
+    # --- The steps of `read` ----------------------------------------------------------
+
+    def _with_columns(self) -> tuple[Self, Rows]:
+        """The data with what is known of the columns, and the rows without targets."""
+        init_model, X, settings = self.init_model, self.training.X, self.settings
+        feature_name, parts = self.arguments.feature_name, self.training.parts
+        if init_model is not None and init_model.is_foreign:
+            init_model = self._encoded_model(init_model)
+        schema = None if init_model is None else init_model.schema
+        passed = root = None
         if not (isinstance(feature_name, str) and feature_name == "auto"):
-            self.names = names.checked(feature_name)
+            passed = names.checked(feature_name)
         if isinstance(X, Dataset):
-            rows, read, self.root = self._prepared(X, schema)
-            if self.names is None:
-                self.names = X._names
+            rows, read, root = self._prepared(X, schema)
+            passed = X._names if passed is None else passed
         else:
             reading = containers.Reading(
-                self.names,
-                self.settings.categorical_feature,
-                schema,
-                self.settings.n_jobs,
+                passed, settings.categorical_feature, schema, settings.n_jobs
             )
             columns, read = reading.read(X, self.task.owner)
             if parts is not None:
                 columns, read = self._merged(columns, read, parts, schema is None)
             rows = Rows(columns)
-        self.schema = cast(ColumnSchema, schema or read)
-        if self.init_model is not None:
-            self.names = self.names or self.init_model.feature_names
-        self.column_names = cast(
-            "Sequence[str] | None",
-            self.schema.feature_names if self.names is None else self.names,
-        )
-        if self.init_model is not None:
+        data = replace(self, init_model=init_model, schema=schema or read, root=root)
+        return data._with_names(passed), rows
+
+    def _with_names(self, passed: Sequence[str] | None) -> Self:
+        """The data with names of the columns, by which options name these, too."""
+        schema, init_model, settings = self.schema, self.init_model, self.settings
+        if init_model is not None:
+            passed = passed or init_model.feature_names
+        column_names = schema.feature_names if passed is None else passed
+        if init_model is not None:
             categories.check_same(
-                names.numbered(self.settings.categorical_feature, self.names),
-                self.schema.categories,
-                self.column_names,
-                self.schema.n_features,
+                names.numbered(settings.categorical_feature, passed),
+                schema.categories,
+                column_names,
+                schema.n_features,
                 "init_model",
             )
-        return rows
-
-    def _init_schema(self, init_model: FittedModel) -> ColumnSchema:
-        """The columns of the model that training continues from."""
-        if init_model.is_foreign:
-            X = self.training.X
-            self.init_model = init_model = lightgbm_file.encoded(
-                init_model,
-                X.get_data() if isinstance(X, Dataset) else X,
-                self.task.owner,
-                self.training.collectives,
+        if not settings.given.isdisjoint(constraints.OPTIONS):
+            settings = constraints.resolve_columns(
+                settings,
+                schema.n_features,
+                schema.categories.vocabularies,
+                column_names,
             )
-        return init_model.schema
+        return replace(self, settings=settings, names=passed, column_names=column_names)
+
+    def _encoded_model(self, init_model: FittedModel) -> FittedModel:
+        """A model of another library, with the categories of the training set."""
+        X = self.training.X
+        return foreign_model.encoded(
+            init_model,
+            X.get_data() if isinstance(X, Dataset) else X,
+            self.task.owner,
+            self.training.collectives,
+        )
 
     def _merged(
         self, columns: Columns, schema: ColumnSchema, parts: Parts, learned: bool
@@ -261,23 +221,55 @@ class FitData:
         with shown_reads(self.settings.verbosity):
             return X._prepare(request)
 
-    def _rows(self, rows: Rows, input_set: InputSet) -> Rows:
-        """The rows with the target, weight, query and start scores of each."""
-        parts = input_set.parts
-        partition = None
-        if parts is not None:
-            input_set = input_set.agreed(parts)
-            partition = parts.partition()
-        n_rows = (rows.binned or rows.columns).n_rows
-        objective, init_score = self.settings.objective, input_set.init_score
+    def _with_rows(self, columns: Rows, arguments: FitArguments) -> Self:
+        """The data with the rows of the training set, and what their targets tell."""
+        data, rows = self._learned(columns, self.training)
+        groups = time = None
+        if not (arguments.groups is None and arguments.time is None):
+            n_rows = len(rows) if rows.partition is None else rows.partition.n_rows
+            groups = splits.check_groups(arguments.groups, n_rows)
+            if arguments.time is not None:
+                time = splits.check_times(arguments.time, n_rows)
+        return replace(data, rows=rows, fitted=rows, groups=groups, time=time)
+
+    def _learned(self, columns: Rows, training: InputSet) -> tuple[Self, Rows]:
+        """The data with the task of a training set, and the rows of this set."""
+        if training.parts is not None:
+            training = training.agreed(training.parts)
+        alpha, objective = self.settings.alpha, self.settings.objective
         spec = spec_of(objective) if isinstance(objective, str) else None
+        y, name, task, are_bounds = self._target(training, columns, spec, learns=True)
+        levels = alpha if isinstance(alpha, tuple) else ()
+        n_scores = len(levels) or task.n_scores
+        if spec is not None and spec.distribution is not None:
+            n_scores = len(spec.distribution.parameters)
+        data = replace(
+            self, task=task, are_bounds=are_bounds, levels=levels, n_scores=n_scores
+        )
+        return data, data._encoded(columns, training, spec, y, name)
+
+    def _rows(self, columns: Rows, input_set: InputSet) -> Rows:
+        """The rows of an evaluation set with the target, weight and so on of each."""
+        if input_set.parts is not None:
+            input_set = input_set.agreed(input_set.parts)
+        objective = self.settings.objective
+        spec = spec_of(objective) if isinstance(objective, str) else None
+        y, name, *_ = self._target(input_set, columns, spec)
+        return self._encoded(columns, input_set, spec, y, name)
+
+    def _encoded(
+        self,
+        rows: Rows,
+        input_set: InputSet,
+        spec: ObjectiveSpec | None,
+        y: Any,
+        name: str,
+    ) -> Rows:
+        """The rows with the target, weight, query and start scores of each."""
+        parts, init_score = input_set.parts, input_set.init_score
+        partition = None if parts is None else parts.partition()
+        n_rows, task = (rows.binned or rows.columns).n_rows, self.task
         lives = spec is not None and spec.task == "survival"
-        y, name = self._target(input_set, n_rows, lives)
-        task = self.task
-        if input_set.is_training:
-            self.n_scores = len(self.levels) or task.n_scores
-            if spec is not None and spec.distribution is not None:
-                self.n_scores = len(spec.distribution.parameters)
         # Labels of the training set are those of the task, or of an earlier model.
         source = "init_model" if input_set.is_training else "y"
         target = y if lives else task.encode(y, name, source)
@@ -312,30 +304,17 @@ class FitData:
             output_weight=output_weight,
         )
 
-    def _set_groups_and_times(self, arguments: FitArguments, rows: Rows) -> None:
-        """Check ``groups`` and ``time``, which are those of the rows of all ranks."""
-        n_rows = len(rows) if rows.partition is None else rows.partition.n_rows
-        if arguments.groups is not None:
-            self.groups = by_row.sortable(arguments.groups, n_rows, "groups")
-        if arguments.time is not None:
-            self.time = splits.check_times(arguments.time, n_rows)
-
     def without_zero_weights(self) -> Self:
         """The data without rows of weight 0."""
-        other = self.replaced()
-        if self.rows.weight is not None:
-            other._drop_zero_weights()
-        return other
-
-    def _drop_zero_weights(self) -> None:
-        rows = self.rows
+        rows, marks = self.rows, {"groups": self.groups, "time": self.time}
+        if rows.weight is None:
+            return self
         if not (self.groups is None and self.time is None):
             partition = rows.partition or RowPartition(len(rows))
-            assert rows.weight is not None
             kept = partition.all_gather(rows.weight > 0)
-            self.groups = None if self.groups is None else self.groups[kept]
-            self.time = None if self.time is None else self.time[kept]
-        self.rows = self.fitted = rows.without_zero_weights()
+            marks = {k: None if v is None else v[kept] for k, v in marks.items()}
+        rows = rows.without_zero_weights()
+        return replace(self, rows=rows, fitted=rows, **marks)
 
     def _checked_init_score(self, input_set: InputSet, n_rows: int) -> Floats | None:
         """The start scores of a set; those of an earlier model stand for them."""
@@ -377,61 +356,80 @@ class FitData:
                 " objective."
             )
 
-    def _target(self, input_set: InputSet, n_rows: int, lives: bool) -> tuple[Any, str]:
-        """The target of a set, and its name; the training set determines the task."""
+    def _target(
+        self,
+        input_set: InputSet,
+        columns: Rows,
+        spec: ObjectiveSpec | None,
+        *,
+        learns: bool = False,
+    ) -> tuple[Any, str, Task, bool | None]:
+        """The target of a set and its name, the task, and the `are_bounds` of these.
+
+        The training set determines the task.
+        """
         name, task = input_set.target_name, self.task
-        if lives:
+        n_rows = (columns.binned or columns.columns).n_rows
+        if spec is not None and spec.task == "survival":
             task.check_objective(canonical_name(self.settings.objective))
-            return self._bounds(input_set, n_rows), name
-        learns = input_set.is_training and not task.tasks
+            bounds, are_bounds = self._bounds(input_set, n_rows, learns=learns)
+            return bounds, name, task, are_bounds
+        learns = learns and not task.tasks
         if input_set.parts is None and (task.takes_several if learns else task.tasks):
             several = targets.several_columns(input_set.y, n_rows, name)
             if several is not None:
                 if learns:
-                    self.task = several_outputs.learned(task, several)
-                return several, name
+                    task = several_outputs.learned(task, several)
+                return several, name, task, None
         y = targets.one_column(input_set.y, n_rows, task.owner, name)
         if learns:
-            self.task = task.learned(y, input_set.parts)
-        return y, name
+            task = task.learned(y, input_set.parts)
+        return y, name, task, None
 
-    def _bounds(self, input_set: InputSet, n_rows: int) -> Floats:
+    def _bounds(
+        self, input_set: InputSet, n_rows: int, *, learns: bool
+    ) -> tuple[Floats, bool | None]:
         """The bounds of the lifetimes of a set, read as those of the training set."""
         name, held = input_set.target_name, input_set.are_bounds
         lives = lifetimes.read(input_set.y, n_rows, name, held)
-        if input_set.is_training:
-            self.are_bounds = lives.are_bounds
-        elif self.are_bounds and not lives.are_bounds:
+        are_bounds = lives.are_bounds if learns else self.are_bounds
+        if are_bounds and not lives.are_bounds:
             lives = replace(lives, are_bounds=None)
         objective = canonical_name(self.settings.objective)
-        return lives.bounds(from_0=lifetimes.is_of_order(objective))
+        return lives.bounds(from_0=lifetimes.is_of_order(objective)), are_bounds
 
-    def _set_objective(self) -> None:
-        """Set the objective, the link and the outputs."""
+    def _with_objective(self) -> Self:
+        """The data with the objective, the link and the outputs."""
         task, levels, settings = self.task, self.levels, self.settings
-        self.outputs = []
+        ranks = self.rows.queries is not None
+        outputs: Sequence[Output] = ()
         if task.tasks or levels:
-            self.outputs = several_outputs.outputs(task, settings, levels)
-            self.objective = self.outputs[0].passed_objective
-            self.link = several_outputs.joint_link(
-                [output.link for output in self.outputs], task, levels
-            )
-            objective = several_outputs.joint_objective(self.outputs)
+            outputs = several_outputs.outputs(task, settings, levels)
+            passed = outputs[0].passed_objective
+            links = [output.link for output in outputs]
+            link = several_outputs.joint_link(links, task, levels)
+            objective = several_outputs.joint_objective(outputs)
         else:
-            self.objective, objective, self.link = task.resolved(settings)
+            passed, objective, link = task.resolved(settings)
             if isinstance(objective, str):
-                check_queries(objective, self.ranks)
+                check_queries(objective, ranks)
         if self.init_model is not None:
             self._check_levels(self.init_model)
             if self.init_model.trees.n_scores == self.n_scores:  # else an error follows
-                _warn_of_other_scores(self.init_model, objective, self.link)
+                _warn_of_other_scores(self.init_model, objective, link)
+        changed: dict[str, Any] = {"objective": objective}
         if settings.multi_strategy == "multi_output_tree":
-            widths = [output.task.n_scores for output in self.outputs] or [
-                self.n_scores
-            ]
-            if max(widths) == 1 or self.link.distribution is not None:
-                settings = settings.replaced(multi_strategy="one_output_per_tree")
-        self.settings = settings.replaced(objective=objective)
+            widths = [output.task.n_scores for output in outputs] or [self.n_scores]
+            if max(widths) == 1 or link.distribution is not None:
+                changed["multi_strategy"] = "one_output_per_tree"
+        return replace(
+            self,
+            settings=settings.replaced(**changed),
+            objective=passed,
+            link=link,
+            outputs=outputs,
+            ranks=ranks,
+        )
 
     def _warn_of_scale(self, spec: ObjectiveSpec) -> None:
         """Warn if a robust loss is linear for nearly all errors of the first round.
@@ -475,33 +473,31 @@ class FitData:
                 f" {self.settings.alpha}."
             )
 
-    def _apply_preset(self, searches: bool, is_evaluated: bool) -> None:
-        """Replace the options that the user has not passed as the preset asks."""
-        passed = set(self.settings.passed)
+    def _with_preset(self, searches: bool, is_evaluated: bool) -> Self:
+        """The data with the options that the preset chooses, but for passed ones."""
+        settings, owner = self.settings, self.task.owner
+        passed = set(settings.passed)
         if self.arguments.early_stopping_round is not None:
             passed.add("early_stopping_round")
         vocabularies = self.schema.categories.vocabularies.values()
         most = max((len(vocabulary.values) for vocabulary in vocabularies), default=0)
-        may_fold = searches and not is_evaluated
-        self.preset_params = presets.chosen(
-            self.settings,
+        params = presets.chosen(
+            settings,
             passed,
             most,
-            may_fold=may_fold,
+            may_fold=searches and not is_evaluated,
             may_be_linear=self._may_be_linear,
         )
-        chosen = self.settings.checked(self.preset_params, self.task.owner)
+        chosen, search = settings.checked(params, owner), None
         # Functions have no loss to compare candidates by, but sets have metrics.
-        if searches and not (is_evaluated and callable(self.settings.objective)):
+        if searches and not (is_evaluated and callable(settings.objective)):
             n_rows = self.rows.collectives.total(len(self.rows))
-            self.search = presets.search(
-                self.settings, chosen, self.preset_params, most, n_rows
-            )
-        if self.search is None and chosen.folds is None and not is_evaluated:
+            search = presets.search(settings, chosen, params, most, n_rows)
+        if search is None and chosen.folds is None and not is_evaluated:
             # Rows would have to be held out.
-            self.preset_params.pop("early_stopping_round", None)
-            chosen = self.settings.checked(self.preset_params, self.task.owner)
-        self.settings = chosen
+            params.pop("early_stopping_round", None)
+            chosen = settings.checked(params, owner)
+        return self.replaced(settings=chosen, preset_params=params, search=search)
 
     @property
     def _may_be_linear(self) -> bool:
@@ -656,8 +652,9 @@ class FitData:
     def with_dataset(self, X: Dataset) -> Self:
         """The data of a fit to other rows, in the bins of the training set."""
         training, *_ = input_sets(X, None, self.arguments, self.settings)
-        rows = self._rows(self._in_same_bins(X), training).without_zero_weights()
-        return self.replaced(training=training, rows=rows, fitted=rows)
+        data, rows = self._learned(self._in_same_bins(X), training)
+        rows = rows.without_zero_weights()
+        return data.replaced(training=training, rows=rows, fitted=rows)
 
     def without_values(self) -> Self:
         """The data without the values of the rows: their bins are enough."""
@@ -681,3 +678,53 @@ def _warn_of_other_scores(init_model: FittedModel, objective: Any, link: Link) -
             f" objective={objective!r}: boosting continues from them anyway. Fit"
             " without init_model, or with its objective."
         )
+
+
+def read(
+    training: InputSet,
+    arguments: FitArguments,
+    settings: Settings,
+    task: Task,
+    init_model: FittedModel | None,
+    searches: bool = True,
+    is_evaluated: bool = False,
+) -> FitData:
+    """Read the training set, encode its rows, and resolve the options that need them.
+
+    Arguments of ``fit`` that belong to rows are not used: ``training`` has those of the
+    training set. ``searches`` tells whether a preset may find the number of rounds by
+    further fits. If the fit ``is_evaluated`` on sets of other rows, they decide in such
+    a search, and early stopping ends the rounds.
+    """
+    if training.parts is not None and training.collectives.n_ranks > 1:
+        check_can_be_distributed(settings)
+    task = task if init_model is None else task.going_on(init_model)
+    others = replace(arguments, **NO_ROWS)
+    data = FitData(training, others, settings, task, init_model)
+    try:
+        data, columns = data._with_columns()
+    except (TypeError, ValueError) as error:
+        training.raise_named(error)
+        raise
+    data = all_rows = data._with_rows(columns, arguments)
+    if data.rows.weight is not None:
+        data = data.without_zero_weights()
+    data = data._with_objective()
+    spec = OBJECTIVES.get(str(data.settings.objective))
+    if spec is not None and spec.linear_above:
+        data._warn_of_scale(spec)
+    vocabularies = data.schema.categories.vocabularies
+    if init_model is None and vocabularies:
+        column_advice.warn_of_text(
+            vocabularies,
+            data.column_names,
+            data.schema.feature_names,
+            data.rows.collectives.total(len(data.rows)),
+        )
+    if settings.preset is not None:
+        data = data._with_preset(searches, is_evaluated)
+    if data.settings.folds is not None:
+        # The models of folds also predict rows of weight 0.
+        names = "rows", "fitted", "groups", "time"
+        data = replace(data, **{name: getattr(all_rows, name) for name in names})
+    return data

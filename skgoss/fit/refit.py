@@ -95,7 +95,7 @@ def rows(
     return existing
 
 
-def run(
+def refitted(
     model: FittedModel,
     params: Mapping[str, Any],
     rows: Rows,
@@ -115,7 +115,7 @@ def run(
         model.shrinkage(params),
         decay_rate,
         n_threads,
-    ).run()
+    ).refitted()
 
 
 def _options(model: FittedModel, params: Mapping[str, Any]) -> Settings:
@@ -151,7 +151,7 @@ class Refit:
     decay_rate: float
     n_threads: int
 
-    def run(self) -> Ensemble:
+    def refitted(self) -> Ensemble:
         """The ensemble with other leaves; their counts and weights are the old ones."""
         ensemble, is_additive = self.ensemble, not self.ensemble.average
         scores = np.zeros((ensemble.n_scores, len(self.rows)))

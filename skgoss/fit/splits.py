@@ -328,6 +328,11 @@ def pairs(
     return checked
 
 
+def check_groups(groups: Any, n_rows: int) -> NDArray[Any] | None:
+    """The group of each row; None without any."""
+    return None if groups is None else by_row.sortable(groups, n_rows, "groups")
+
+
 def check_times(time: Any, n_rows: int) -> Indices:
     """The times of the rows as numbers in their order, from 0.
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from skgoss.utils.cancellation import CURRENT_SCOPE
 from skgoss.utils.locks import CertainEnd
+from skgoss.utils.messages import warn
 from skgoss.utils.public import set_module
 
 
@@ -109,7 +110,7 @@ class TimeLimit:
         self._end = float("inf") if seconds is None else time.monotonic() + seconds
 
     @classmethod
-    def begun(cls, seconds: float | None) -> TimeLimit:
+    def from_now(cls, seconds: float | None) -> TimeLimit:
         """The limit of a fit or a search that begins now.
 
         In a `with keep_on_interrupt` body, Ctrl-C ends it, unless it is inside of a
@@ -131,6 +132,15 @@ class TimeLimit:
         is_over = self.left <= seconds or self.interrupted.is_set()
         self.is_reached |= is_over
         return is_over
+
+    def warn_interrupted(self, what: str, *, goes_on: bool) -> None:
+        """Warn if Ctrl-C has ended something; the next one ends what ``goes_on``."""
+        if not self.interrupted.is_set():
+            return
+        self.is_reached = True
+        warn(f"Ctrl-C ended {what}.")
+        if goes_on:
+            self.interrupted.clear()
 
     def after_round(self, n_planned: int) -> Callable[..., bool] | None:
         """What ``loop.train`` calls after each of some rounds; None without a limit."""

@@ -12,7 +12,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from skgoss._engine.objectives import link_kernels
-from skgoss.binning.source_binning import select_columns
 from skgoss.columns import dataframes
 from skgoss.columns.columns import Columns
 from skgoss.columns.schema import ColumnSchema
@@ -21,7 +20,7 @@ from skgoss.model.ensemble import Ensemble
 from skgoss.model.fitted import FittedModel
 from skgoss.objectives.link import IDENTITY, Link, row_link
 from skgoss.sources import input_rows
-from skgoss.sources.source import Source, read
+from skgoss.sources.source import Source, read, select_columns
 from skgoss.utils import disk
 from skgoss.utils.messages import (
     errors_at,

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+# Values that are closer to 0 count as 0.
+from skgoss._engine.binning.bin_bounds import ZERO_BOUND as ZERO_BOUND
 from skgoss.model.category_sets import CategorySets
 from skgoss.model.linear import LinearLeaves
 from skgoss.utils.plain_values import INT32_MAX, check_lengths, check_start

@@ -16,7 +16,6 @@ from skgoss.estimators.classifier import LGBMClassifier
 from skgoss.estimators.regressor import LGBMRegressor
 from skgoss.fit.arguments import FitArguments, input_sets
 from skgoss.fit.fit import Fit
-from skgoss.fit.race import USUAL_RATE, Racer
 from skgoss.fit.splits import Pair
 from skgoss.model_selection.shared_fits import (
     SharedFits,
@@ -25,6 +24,7 @@ from skgoss.model_selection.shared_fits import (
 )
 from skgoss.parameters.aliases import OPTION
 from skgoss.parameters.settings import CHANGEABLE, Settings
+from skgoss.several_fits.race import USUAL_RATE, Racer
 from skgoss.training.run import Run
 from skgoss.utils.sklearn_private import safe_split
 
@@ -114,14 +114,14 @@ class OwnFold:
         build_bins = partial(shared.bins, self._keys[0])
         options = arguments, settings, shared.n_threads, build_bins
         learned, *others = input_sets(X, y, arguments, settings)
-        self._base: Any = model._start([learned], *options)
+        self._base: Any = model._prepare([learned], *options)
         (named,) = map(self._base.data.evaluation_set, others)
         n_classes = self._base.data.task.n_classes or 0
         has_few = len(np.unique(named.rows.target)) < max(2, n_classes)
         is_undefined = has_few and (n_classes > 0 or name == "r2")
         if self._base.data.outputs or is_undefined or None in self._keys:
             raise ValueError("Several outputs, a part without a class, or no hash.")
-        binned = self._base.state.dataset.with_rows(named.rows.columns, settings)
+        binned = self._base.rounds.dataset.with_rows(named.rows.columns, settings)
         self._tested = replace(named, rows=replace(named.rows, binned=binned))
 
     def evaluated(self, racer: Racer) -> dict[str, Any]:
@@ -134,10 +134,10 @@ class OwnFold:
             fit, run = shared.growing(key, start)
         else:
             fit = start()
-            run = Run(fit.state)
+            run = Run(fit.rounds)
         with run.lock:
             run.advance(racer.next_rounds)
-            result, *_ = fit.state.evaluate_sets(fit.state.unlisted_sets)
+            result, *_ = fit.rounds.evaluate_sets(fit.rounds.unlisted_sets)
         value = result.metric_value if result.maximize else -result.metric_value
         return {
             "fit_error": None,
@@ -151,8 +151,8 @@ class OwnFold:
         """A fit with other options of trees, and without rounds."""
         new, old = vars(settings), vars(self._base.settings)
         changes = {name: new[name] for name in CHANGEABLE if new[name] != old[name]}
-        fit = self._base.with_options(changes)
-        fit.begin([])
-        options = fit.state.dataset, fit.data.fitted, self._tested
-        fit.state.add(fit.plan.evaluation_set(*options), is_listed=False)
+        fit = Fit.begin(self._base.prepared.with_options(changes), [])
+        options = fit.rounds.dataset, fit.data.fitted, self._tested
+        tested = fit.prepared.setup.evaluation_set(*options)
+        fit.rounds.add(tested, is_listed=False)
         return fit

@@ -17,12 +17,12 @@ from sklearn.model_selection import check_cv
 from sklearn.pipeline import Pipeline
 
 from skgoss import parameters
-from skgoss.fit import race
-from skgoss.fit.race import Racer
 from skgoss.model_selection.candidates import METRICS, OwnFold, racers
 from skgoss.model_selection.shared_fits import are_rounds_alike, last_steps
 from skgoss.model_selection.shared_search import Candidate, SharedSearch
 from skgoss.parameters.settings import CHANGEABLE
+from skgoss.several_fits import race
+from skgoss.several_fits.race import Racer
 from skgoss.training.schedule import run_all
 from skgoss.utils.cancellation import Cancelled
 from skgoss.utils.messages import warn
@@ -76,12 +76,7 @@ class RacingSearch(SharedSearch):
                 compared = self._survivors(compared, stage, n_left)
             # Of the many that are screened, few survive: their short fits are not kept.
             shared.grows = True
-            race.run(
-                [racer for racer in compared if racer.path is not None],
-                self._grow_on_all,
-                self._limit.is_over,
-                rivals=[racer for racer in compared if racer.path is None],
-            )
+            _RaceOnFolds(self, compared).run()
             results = self._evaluated(evaluate_candidates, compared)
         except Cancelled:
             compared = self._compared_so_far(compared)
@@ -109,11 +104,6 @@ class RacingSearch(SharedSearch):
         if scored and not self._shared.grows:
             return race.survivors(scored, 1)
         return scored or (compared[:1] if self._screened else [])
-
-    def _grow_on_all(self, running: Sequence[Racer]) -> None:
-        """Let candidates grow to their next stage on all folds."""
-        self._grow(running, len(self._pairs))
-        self._scope.check()
 
     def _make_own_folds(self) -> list[OwnFold] | None:
         """The folds of stages that do without scikit-learn; None: they need it.
@@ -267,3 +257,23 @@ def _left_out(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {name: _left_out(entry) for name, entry in value.items()}
     return np.nan
+
+
+class _RaceOnFolds(race.Race):
+    """The race of a search; candidates without rounds are only compared with."""
+
+    def __init__(self, search: RacingSearch, compared: Sequence[Racer]) -> None:
+        super().__init__(
+            [racer for racer in compared if racer.path is not None],
+            [racer for racer in compared if racer.path is None],
+        )
+        self.search = search
+
+    def grow(self, running: Sequence[Racer]) -> None:
+        """Grow candidates to their next stage on all folds."""
+        self.search._grow(running, len(self.search._pairs))
+        self.search._scope.check()
+
+    def is_over(self, seconds: float) -> bool:
+        """Whether there is no time for a stage of this many seconds."""
+        return self.search._limit.is_over(seconds)

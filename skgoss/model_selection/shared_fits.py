@@ -17,19 +17,15 @@ from sklearn.compose import TransformedTargetRegressor
 from sklearn.pipeline import Pipeline
 
 from skgoss.binning.binned_dataset import BinnedDataset
-from skgoss.estimators.base import LGBMModel, run
+from skgoss.estimators.base import LGBMModel, Result, model_of
 from skgoss.fit.arguments import FitArguments, input_sets
 from skgoss.fit.fit import Fit
-from skgoss.model.fitted import FittedModel
 from skgoss.parameters import suggestion
 from skgoss.parameters.settings import Settings
-from skgoss.training.loop import Trained
+from skgoss.several_fits.entry import AnyFit
 from skgoss.training.run import Run
 from skgoss.utils.cancellation import Cancelled
 from skgoss.utils.messages import closest, did_you_mean
-
-# A model, and the attributes that callbacks have set.
-Result = tuple[FittedModel, dict[str, Any]]
 
 # What a result depends on.
 Key = tuple[Hashable, ...]
@@ -147,25 +143,25 @@ class SharedFits:
     ) -> Result:
         """The model of an estimator that is being fitted."""
         key = data, *_ = self.key(X, y, arguments, settings)
-        start = partial(self._start, estimator, X, y, arguments, settings, data)
+        start = partial(self._prepare, estimator, X, y, arguments, settings, data)
         has_sets = arguments.eval_set is not None or arguments.eval_X is not None
         grows = self.grows and not has_sets
         is_plain = arguments.callbacks is None and arguments.init_model is None
         is_shared = is_plain and (self.keeps_models or grows)
         if not (is_shared and are_rounds_alike(settings)):
-            return self._run(start())
+            return self._model_of(start())
         n_rounds = settings.n_estimators
         if grows and None not in key:
             fit, run = self.growing(key, start)
             with run.lock:
                 run.advance(n_rounds)
-                model, of_callbacks = _model(fit, n_rounds), {}
+                model, of_callbacks = fit.model_of_first(n_rounds), {}
         else:
             most, (model, of_callbacks), fit = self._once(
                 self._models, key, lambda: self._fitted(n_rounds, start())
             )
             if most < n_rounds:
-                return self._run(start())
+                return self._model_of(start())
             if most > n_rounds:
                 model = model.of_fewer_rounds(n_rounds)
                 model = model if fit is None else fit.with_baseline(model)
@@ -182,7 +178,7 @@ class SharedFits:
             options_of_rounds(settings),
         )
 
-    def growing(self, key: Key, start: Callable[[], Fit]) -> tuple[Fit, Run]:
+    def growing(self, key: Key, start: Callable[[], AnyFit]) -> tuple[Fit, Run]:
         """The fit of a race with this key, which goes on when it is asked for.
 
         Candidates with the same options share it.
@@ -190,11 +186,12 @@ class SharedFits:
 
         def begun() -> tuple[Fit, Run]:
             fit = start()
-            return fit, Run(fit.state, rests=True)
+            assert isinstance(fit, Fit)  # see `are_rounds_alike`
+            return fit, Run(fit.rounds, rests=True)
 
         return self._once(self._growing, key, begun)
 
-    def _start(
+    def _prepare(
         self,
         estimator: LGBMModel,
         X_of_fit: Any,
@@ -202,10 +199,10 @@ class SharedFits:
         arguments: FitArguments,
         settings: Settings,
         data: str | None,
-    ) -> Fit:
+    ) -> AnyFit:
         # Fits that go on later hold the same rows, and not a copy each.
         X = self._once(self._recent, (data,), lambda: X_of_fit)
-        return estimator._start(
+        return estimator._prepare(
             input_sets(X, y, arguments, settings),
             arguments,
             settings,
@@ -213,24 +210,26 @@ class SharedFits:
             partial(self.bins, data) if data else None,
         )
 
-    def _fitted(self, n_rounds: int, fit: Fit) -> tuple[int, Result, Fit | None]:
+    def _fitted(self, n_rounds: int, fit: AnyFit) -> tuple[int, Result, Fit | None]:
         """A number of rounds, the result of a fit, and the fit if it has a baseline.
 
         The baseline hazard of fewer rounds needs the rows.
         """
-        result = self._run(fit)
+        result = self._model_of(fit)
         if result[0].baseline is None:
             return n_rounds, result, None
-        fit.state.rest()
+        assert isinstance(fit, Fit)  # see `are_rounds_alike`
+        fit.rounds.rest()
         return n_rounds, result, fit
 
-    def _run(self, fit: Fit) -> Result:
+    def _model_of(self, fit: AnyFit) -> Result:
         # Functions of users need not be ready to be called by several threads at once,
         # and what one fit says does not stand between the lines of another.
-        has_functions = fit.plan.has_functions or fit.data.arguments.callbacks
-        is_one_by_one = has_functions or fit.settings.verbosity >= 1
+        data, setup = fit.prepared.data, fit.prepared.setup
+        has_functions = setup.has_functions or data.arguments.callbacks
+        is_one_by_one = has_functions or data.settings.verbosity >= 1
         with self._one_by_one if is_one_by_one else nullcontext():
-            return run(fit)
+            return model_of(fit)
 
     def bins(self, data: str | None, *args: Any, **options: Any) -> BinnedDataset:
         """The bins of `BinnedDataset.build`, which fits of the same rows share.
@@ -299,12 +298,6 @@ class SharedFits:
                 if isinstance(error, Cancelled):  # others may need it later
                     results.pop(key, None)
         return future.result()
-
-
-def _model(fit: Fit, n_rounds: int) -> FittedModel:
-    """The model of the first rounds of a fit."""
-    model = fit.model(Trained(fit.state.ensemble()))
-    return fit.with_baseline(model.of_fewer_rounds(n_rounds))
 
 
 class SharedSteps:

@@ -104,7 +104,7 @@ class SharedSearch(SearchHooks):
             model.n_jobs if self.n_jobs is None else self.n_jobs
         )
         search._given = indexable(X, y)
-        search._limit = TimeLimit.begun(self.time_limit)
+        search._limit = TimeLimit.from_now(self.time_limit)
         search._scope = CancelScope(search._limit.interrupted.is_set)
         search._shared = SharedFits()
         search._shared.attach(search.estimator)

@@ -7,7 +7,6 @@ from typing import Any
 
 from sklearn.model_selection import GroupKFold
 
-from skgoss.columns import by_row
 from skgoss.fit import splits
 
 
@@ -24,7 +23,6 @@ class FoldsByTime(GroupKFold):
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Any]:
         """The training and the test rows, of each fold."""
         time = splits.check_times(self.time, len(y))
-        if groups is not None:
-            groups = by_row.sortable(groups, len(y), "groups")
+        groups = splits.check_groups(groups, len(y))
         pairs = splits.by_time(self.n_splits, time, groups, f"cv={self.n_splits}")
         return iter(pairs)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,6 +85,11 @@ class TrainingRows:
     y: Floats
     weight: Floats | None
     partition: RowPartition
+
+    @classmethod
+    def of_one_process(cls, y: Floats, weight: Floats | None) -> Self:
+        """Rows all of which are in this process."""
+        return cls(y, weight, RowPartition(len(y)))
 
     @property
     def collectives(self) -> Collectives:

@@ -10,10 +10,10 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from skgoss._engine.binning.bin_bounds import ZERO_BOUND
 from skgoss.booster.booster import Booster, booster_of
 from skgoss.estimators.base import LGBMModel
 from skgoss.model.ensemble import LARGEST
+from skgoss.model.trees import ZERO_BOUND
 from skgoss.plotting.plot_arguments import check, check_name
 from skgoss.utils.messages import one_line
 

@@ -15,6 +15,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from skgoss.columns.schema import ColumnSchema
 from skgoss.utils.messages import hint
 
 # The values of a batch, and its rows at least: enough work for several threads, and
@@ -311,3 +312,11 @@ def check_needed() -> None:
     """Check that the batch that this thread reads in pieces is still needed."""
     if not getattr(current_thread(), "is_needed", True):
         raise RuntimeError("this batch is not needed any more")
+
+
+def select_columns(source: Source, schema: ColumnSchema) -> Source:
+    """The columns of a training set, by their names; others are not read."""
+    names = schema.feature_names
+    if names is None or source.names is None or names.tolist() == source.names:
+        return source
+    return source.select(names.tolist())

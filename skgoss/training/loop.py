@@ -286,6 +286,23 @@ class Recorder:
             self(env)
 
 
+def is_better(loss: float, best: float, min_delta: float = 0.0) -> bool:
+    """Whether a loss is better than the best one so far.
+
+    It must be less by more than ``min_delta``. NaN is worse than any number.
+    """
+    return best - loss > min_delta or (isnan(best) and not isnan(loss))
+
+
+def best_of(losses: Sequence[float]) -> int:
+    """The number of the best of some losses, the first of equal ones."""
+    best = 0
+    for number, loss in enumerate(losses):
+        if is_better(loss, losses[best]):
+            best = number
+    return best
+
+
 class Watch:
     """The best value so far of one metric of one set, which is never NaN."""
 
@@ -299,9 +316,7 @@ class Watch:
 
     def see(self, iteration: int, value: float, results: list[EvalResult]) -> None:
         """Compare the value of a round with the best one."""
-        is_better = self.sign * (value - self.value) > self.min_delta
-        is_first_number = isnan(self.value) and not isnan(value)
-        if is_better or is_first_number:
+        if is_better(-self.sign * value, -self.sign * self.value, self.min_delta):
             self.iteration, self.value, self.results = iteration, value, results
 
 

@@ -10,7 +10,7 @@ from threading import Lock
 
 from skgoss.training.callback_api import History
 from skgoss.training.evaluation import EvalResult, loss_of
-from skgoss.training.loop import record
+from skgoss.training.loop import best_of, record
 from skgoss.training.rounds import Rounds
 
 
@@ -93,7 +93,7 @@ class Run:
     @property
     def best_round(self) -> int:
         """The number of rounds with the lowest loss."""
-        return min(self.losses, key=self.losses.__getitem__)
+        return list(self.losses)[best_of(list(self.losses.values()))]
 
     def end(self) -> None:
         """Forget all but the metrics: no rounds follow."""

@@ -88,7 +88,7 @@ def assert_same_trees(one: Booster, other: Booster) -> None:
 def assert_same_state(one: Booster, other: Booster) -> None:
     """The trees and all scores have the same bits."""
     assert_same_trees(one, other)
-    first, second = one._fit.state, other._fit.state
+    first, second = one._fit.rounds, other._fit.rounds
     # A round that failed is undone before the next change.
     first._settle()
     second._settle()
@@ -153,10 +153,10 @@ def grow_larger(booster: Booster) -> None:
 def test_who_reads_rounds_that_are_taken_back_reads_them_whole(case, change):
     """Another thread takes them back before their trees are copied."""
     booster, plain = updated(started(case), 2), updated(started(case), 2)
-    state = booster._fit.state
+    state = booster._fit.rounds
     finished = state.finished
     change(booster)
-    found, expected = state.ensemble_of(finished), plain._fit.state.ensemble()
+    found, expected = state.ensemble_of(finished), plain._fit.rounds.ensemble()
     np.testing.assert_equal(found.__getstate__(), expected.__getstate__())
     assert state.ensemble() is state.ensemble_of(state.finished)
 
@@ -181,7 +181,7 @@ def test_a_failed_round_has_not_happened(case):
     plain, failed = updated(started(case), 3), updated(started(case), 3)
     for booster in (plain, failed):
         booster.add_valid(dataset(case), "v")
-    state = failed._fit.state
+    state = failed._fit.rounds
     before, state._grow = state._grow, stopped_after(state._grow)
     with pytest.raises(KeyboardInterrupt):
         failed.update()
@@ -227,7 +227,7 @@ def test_other_rows(case):
     booster.add_valid(other, "other")
     booster.update(train_set=other)
     assert booster.train_set is other
-    state = booster._fit.state
+    state = booster._fit.rounds
     if case != "dart":
         before = booster.predict(X[:100], num_iteration=n_before, raw_score=True)
         np.testing.assert_array_equal(before, scores)
@@ -553,7 +553,7 @@ def test_freed_rows_are_freed():
     rows = X.copy().view(_Watched)
     booster = Booster(BASE, Dataset(rows, Y, free_raw_data=False))
     updated(booster, 2)
-    held = weakref.ref(rows), weakref.ref(booster._fit.state)
+    held = weakref.ref(rows), weakref.ref(booster._fit.rounds)
     del rows
     expected = booster.predict(X)
     gc.disable()
@@ -599,13 +599,13 @@ def test_other_rows_do_not_change_the_fit_that_they_go_on_from():
     booster = started()
     booster.add_valid(dataset(rows=slice(50)), "v")
     updated(booster, 2)
-    before = booster._fit.state
+    before = booster._fit.rounds
     n_trees = before.ensemble().n_trees
     booster.eval(dataset(rows=slice(30)), "unlisted")
     n_sets = len(before.sets), len(before.unlisted_sets)
     updated(booster, 0)
     booster.update(train_set=dataset(rows=slice(100)))
-    after = booster._fit.state
+    after = booster._fit.rounds
     assert before is not after
     assert before.ensemble().n_trees == n_trees == len(before._trees_by_round())
     assert (len(after.sets), len(after.unlisted_sets)) == n_sets

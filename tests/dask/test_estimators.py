@@ -952,11 +952,14 @@ def test_threads_of_workers(n_jobs, expected, monkeypatch):
     monkeypatch.setattr(fits.parts, "together", lambda *_, **__: [rows])
     given = []
     estimator = LGBMRegressor(n_jobs=n_jobs)
-    monkeypatch.setattr(
-        LGBMRegressor, "_start", lambda self, *args, **_: given.append(args)
-    )
+
+    def prepare(self, *args):
+        given.append(args)
+        return SimpleNamespace(model=lambda make_model: None)
+
+    monkeypatch.setattr(LGBMRegressor, "_prepare", prepare)
     work = fits.Work(estimator, FitArguments(callbacks=[]), [], reports_rounds=False)
-    work._start(ALONE, {}, 3, None)
+    work._model(ALONE, {}, 3, None)
     *_, settings, n_threads = given[0]
     # None: the fit has the number of threads of its options.
     assert n_threads == expected

@@ -125,7 +125,7 @@ def test_trees_of_a_forest_give_the_bits_of_their_arrays():
     given = FitArguments(eval_set=[(X[:50], labels[:50])], categorical_feature=[1])
     settings = model._settings(X, given)
     sets = input_sets(X, labels, given, settings)
-    state = model._start(sets, given, settings).state
+    state = model._prepare(sets, given, settings).rounds
     for _ in range(3):
         state.boost()
     (rows,) = (evaluated.binned for evaluated in state.sets)

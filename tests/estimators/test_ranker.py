@@ -47,7 +47,7 @@ def test_bagging_by_query_draws_whole_queries():
     drawn = []
 
     def watch(env):
-        drawn.append(env.model._fit.state.sampler.rows)
+        drawn.append(env.model._fit.rounds.sampler.rows)
 
     options = {"subsample": 0.5, "subsample_freq": 2, "bagging_by_query": True}
     ranker(n_estimators=4, **options).fit(X, Y, qid=QID, callbacks=[watch])

@@ -31,9 +31,9 @@ from skgoss import (
 from skgoss.columns.columns import RELEASED
 from skgoss.distributed.collectives import ALONE
 from skgoss.distributed.row_partition import Parts
-from skgoss.fit import entry
+from skgoss.fit import fit_data
 from skgoss.fit.arguments import FitArguments
-from skgoss.fit.fit_data import FitData, check_can_be_distributed
+from skgoss.fit.fit_data import check_can_be_distributed
 from skgoss.parameters import make_settings
 
 
@@ -109,8 +109,8 @@ def test_a_fit_holds_no_values_of_a_rank():
         given = FitArguments(eval_set=[(X + 1, y)])
         model = LGBMRegressor()
         sets = input_sets(model, X, y, given, parts, [parts])
-        fit = model._start(sets, given, model._settings(X, given), n_threads=1)
-        for rows in (fit.data.rows, fit.data.fitted, fit.state.sets[0].rows):
+        fit = model._prepare(sets, given, model._settings(X, given), n_threads=1)
+        for rows in (fit.data.rows, fit.data.fitted, fit.rounds.sets[0].rows):
             assert rows.columns is RELEASED
             assert rows.partition.n_rows == 60
         assert fit.training.X is None
@@ -143,12 +143,12 @@ def test_a_fit_of_all_parts_is_the_fit_of_all_rows():
         callbacks=[check],
     )
     parts, eval_parts = Parts(ALONE, {0: 100, 1: 200}), [Parts(ALONE, {0: 50})]
-    fit = estimator._start(
+    fit = estimator._prepare(
         input_sets(estimator, frame(), y, given, parts, eval_parts),
         given,
         estimator._settings(None, given),
     )
-    estimator._keep(entry.run(fit, Booster._from_model))
+    estimator._keep(fit.model(Booster._from_model))
     assert np.array_equal(estimator.predict_proba(values), known.predict_proba(values))
     assert estimator.evals_result_ == known.evals_result_
 
@@ -197,7 +197,7 @@ def data_of(X, y, model=None, **given):
     model, given = model or LGBMRegressor(), FitArguments(**given)
     [training] = input_sets(model, X, y, given)
     settings = model._settings(X, given)
-    return FitData(training, given, settings, model._task(model._owner), None)
+    return fit_data.read(training, given, settings, model._task(model._owner), None)
 
 
 def test_columns_have_the_names_of_the_data_or_those_of_the_user():
@@ -234,7 +234,9 @@ def test_presets_compare_options_of_categories_if_there_are_many(n_categories, i
     [training] = input_sets(model, X, TARGET, given)
     task = model._task(model._owner)
     found = [
-        FitData(training, given, model._settings(X, given), task, None, True).search
+        fit_data.read(
+            training, given, model._settings(X, given), task, None, True
+        ).search
         for training in (training, *input_sets(model, FRAME, TARGET, given))
     ]
     assert (len(found[0].candidates) > len(found[1].candidates)) is is_more
@@ -338,7 +340,7 @@ def test_presets_search_and_stop_where_rows_decide(
     given = FitArguments(early_stopping_round=patience)
     [training] = input_sets(model, FRAME, TARGET, given)
     options = given, model._settings(FRAME, given), model._task(model._owner), None
-    data = FitData(training, *options, searches, is_evaluated)
+    data = fit_data.read(training, *options, searches, is_evaluated)
     assert (data.search is not None) is (has_search and patience is None)
     stops = 100 if has_search or is_evaluated else None
     assert data.settings.early_stopping_round == (patience or stops)

@@ -16,7 +16,7 @@ import skgoss
 from skgoss import Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor
 from skgoss.fit import splits
 from skgoss.fit.fit_data import FitData
-from skgoss.fit.folds import Folds
+from skgoss.several_fits.folds import Folds
 
 
 def seen_folds(data, **arguments):

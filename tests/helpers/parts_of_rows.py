@@ -8,9 +8,9 @@ from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.booster.booster import init_model
 from skgoss.columns.stacked import Stack
 from skgoss.distributed.row_partition import Parts
+from skgoss.fit import fit_data
 from skgoss.fit.arguments import FitArguments
 from skgoss.fit.arguments import input_sets as sets_of_fit
-from skgoss.fit.fit_data import FitData
 
 
 def parts_of(collectives, dealt):
@@ -54,7 +54,7 @@ def input_sets(estimator, X, y, given, parts=None, eval_parts=()):
 def read(estimator, X, y, given, parts=None, eval_parts=()):
     """Read the data of a fit: the fit, its rows in bins, and the evaluation sets."""
     training, *others = input_sets(estimator, X, y, given, parts, eval_parts)
-    data = FitData(
+    data = fit_data.read(
         training,
         given,
         estimator._settings(X, given),

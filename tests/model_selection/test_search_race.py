@@ -21,10 +21,10 @@ from sklearn.preprocessing import StandardScaler
 
 import skgoss
 from skgoss import LGBMClassifier, LGBMRegressor
-from skgoss.fit import race as fit_race
 from skgoss.fit import time_limit
 from skgoss.model_selection import GridSearchCV, RandomizedSearchCV
 from skgoss.model_selection.candidates import OwnFold
+from skgoss.several_fits import race as fit_race
 from skgoss.training.boosting import Boosting
 
 X, y = load_diabetes(return_X_y=True)
@@ -64,8 +64,8 @@ def test_scores_are_those_of_fits_with_the_rounds_found():
 
 def screen(monkeypatch, least):
     """Let three candidates be many, which are screened until a few are left."""
-    monkeypatch.setattr("skgoss.fit.race._MANY", 2)
-    monkeypatch.setattr("skgoss.fit.race._LEAST", least)
+    monkeypatch.setattr("skgoss.several_fits.race._MOST_UNSCREENED", 2)
+    monkeypatch.setattr("skgoss.several_fits.race._LEFT_AFTER_SCREENING", least)
 
 
 def counted(monkeypatch, name):

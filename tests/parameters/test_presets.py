@@ -15,10 +15,10 @@ from sklearn.model_selection import GridSearchCV, KFold
 
 import skgoss
 from skgoss import Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor
-from skgoss.fit import preset_search
-from skgoss.fit.race import STEP_OF_PRESETS, Racer, leave, winner
 from skgoss.fit.splits import of_equal_size
 from skgoss.parameters import make_settings, presets
+from skgoss.several_fits import preset_search
+from skgoss.several_fits.race import STEP_OF_PRESETS, Racer, drop, winner
 
 ACCURATE = {"preset": "accurate"}
 # Large steps find their rounds soon.
@@ -275,7 +275,7 @@ def seen(losses, stages):
     return np.where((n & (n - 1) == 0) | np.isin(n, stages), losses[: n[-1]], np.inf)
 
 
-def grow(racers, candidates, rivals):
+def grow(racers, candidates, references):
     """Let racers grow to their ends."""
     for _ in range(100):
         for racer, losses in zip(racers, candidates, strict=True):
@@ -283,7 +283,7 @@ def grow(racers, candidates, rivals):
                 stages = [*racer.rounds, racer.next_rounds]
                 least = [seen(of_fold, stages).min() for of_fold in losses]
                 racer.note(-np.array(least))
-        leave([*rivals, *racers], 0.2)
+        drop([*references, *racers], 0.2)
 
 
 def won(candidates):
@@ -316,7 +316,7 @@ KINDS = {}, OTHER, USUAL, RANDOM_LINES, *LATE
 
 @pytest.mark.parametrize("data", nightly_if(["noise", "steps"], {"noise"}))
 def test_a_candidate_wins_by_its_loss(data, monkeypatch):
-    monkeypatch.setattr(preset_search, "_MOST_FITS", np.inf)  # no race ends by its time
+    monkeypatch.setattr(preset_search, "_MAX_COST", np.inf)  # no race ends by its time
     X, y = steps() if data == "steps" else numbers(300)
     candidates = KINDS
     best, rounds = won([losses_by_round(X, y, **options) for options in candidates])

@@ -20,7 +20,7 @@ PACKAGE = Path(skgoss.__file__).parent
 # Searches are a room of their own: scikit-learn has this name for it. They check what
 # has a value for each row as fits do. What processes tell each other is a floor below
 # all that depends on all rows.
-MOST_ROOMS, MOST_FLOORS, MOST_ARROWS = 20, 13, 116
+MOST_ROOMS, MOST_FLOORS, MOST_ARROWS = 21, 13, 117
 
 # Modules without a test file of their name, by the tests that run their code, with the
 # reason. The list must not grow. Kernels of the engine are tested with the modules that
@@ -29,8 +29,6 @@ TESTED_IN = {
     # What holds the parts of a model or a state of rounds shows in what users read.
     "booster/test_booster_in_training.py": ["training/fit_setup", "training/rounds"],
     "engine/test_score.py": ["training/binned", "training/scores"],
-    # What the options folds and preset do shows in the models of fits.
-    "fit/test_folds.py": ["fit/entry"],
     # The runs of a schedule, with and without threads.
     "training/test_schedule.py": ["training/lockstep"],
     # The same checks as of all arguments of `train`.
@@ -159,7 +157,7 @@ ONLY_IN = {
         "utils/joblib_private",
     },
     r"\bsignal\.signal\(": {"fit/time_limit"},
-    r"\bmonotonic\(": {"fit/time_limit", "fit/race", "dask/launch"},
+    r"\bmonotonic\(": {"fit/time_limit", "several_fits/race", "dask/launch"},
     r"\bCancelScope\(": {"training/schedule", "model_selection/shared_search"},
     # Workers of Dask pass the warnings on.
     r",\s+UnusedParameterWarning\b": {"utils/messages", "dask/fits"},

@@ -59,8 +59,8 @@ ALLOWED = {
         "sklearn.metrics.r2_score": SCORES,
     },
     # It computes with single numbers, in plain Python.
-    "fit/ensemble.py": {"scipy.optimize.minimize_scalar": "single numbers"},
-    "fit/race.py": {"**": WHOLE, "scipy.stats.t": "rounded to fewer digits"},
+    "several_fits/blending.py": {"scipy.optimize.minimize_scalar": "single numbers"},
+    "several_fits/race.py": {"**": WHOLE, "scipy.stats.t": "rounded to fewer digits"},
     "model/intervals.py": dict.fromkeys(("**", "@", "einsum", "exp"), PREDICTS),
     "model/predictor_tables.py": {"argsort": "equal values get one number"},
     "model_selection/shared_search.py": {"argsort": DISTINCT},

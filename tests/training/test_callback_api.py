@@ -92,7 +92,7 @@ def test_changing_samples():
     sizes = []
 
     def watch(env):
-        rows = env.model._fit.state.sampler.rows
+        rows = env.model._fit.rounds.sampler.rows
         sizes.append(len(rows) / len(X))
 
     change = reset_parameter(subsample=lambda i: 0.2 + 0.1 * i)

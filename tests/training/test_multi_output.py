@@ -144,7 +144,7 @@ def test_outputs_that_have_ended_go_on_after_a_roll_back(least, n_rounds):
     booster = of_levels(LEVELS, min_split_gain=least, eta=0.5)
     finished = [booster.update() for _ in range(n_rounds)]
     assert finished[-1] == (least == 3.0)
-    grown = [output.finished.n for output in booster._fit.state.outputs]
+    grown = [output.finished.n for output in booster._fit.rounds.outputs]
     assert min(grown) < max(grown)
     expected, n_grown = booster.predict(X), booster.current_iteration()
     for n_back in range(1, n_grown + 1):
@@ -176,7 +176,7 @@ def test_a_round_that_fails_has_not_happened(monkeypatch):
     for each in (booster, twin):
         each.update()
     before = booster.predict(X)
-    state = booster._fit.state
+    state = booster._fit.rounds
     assert isinstance(state, MultiOutput)
 
     def fail():

@@ -22,7 +22,7 @@ training round by round: booster/rounds_by_hand_are_those_of_train
 register_logger and print_evaluation: fit/messages_go_to_a_registered_logger
     print_evaluation_is_log_evaluation
 early stopping in a search: estimators/old_script_of_a_search_with_early_stopping
-time series: fit/fits_on_folds_by_time times_are_routed
+time series: fit/fits_on_folds_by_time several_fits/times_are_routed
 early_stopping_rounds and verbose in fit: training/every_way_to_ask_for_it_is_the_same
     fit/verbose_of_fit
 lists of callbacks: fit/messages_are_printed record_evaluation

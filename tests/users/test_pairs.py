@@ -17,7 +17,7 @@ followed       the raw scores that metrics see after the last round, and predict
 =============  =====================================================================
 
 Pairs that are tested elsewhere are not repeated: ``folds`` with goss, dart, forests,
-linear leaves, quantiles of one level and groups (`fit/test_folds.py`); several
+linear leaves, quantiles of one level and groups (`several_fits/test_folds.py`); several
 outputs with goss, dart, forests, linear leaves, weights, `init_model` and an output
 that ends early (`training/test_multi_output.py`, `fit/test_quantiles.py`), and rolled
 back (`fit/test_quantiles.py`); presets with passed options, `init_model` and

@@ -13,11 +13,11 @@ import skgoss
 from skgoss import Dataset
 from skgoss.binning.rows import Rows
 from skgoss.columns.columns import RELEASED
-from skgoss.fit import ensemble
 from skgoss.objectives.distributions import DISTRIBUTIONS
 from skgoss.objectives.metrics import Metric
 from skgoss.objectives.objectives import make_link
 from skgoss.parameters import make_settings
+from skgoss.several_fits import blending
 from skgoss.training.evaluation import EvaluationSet
 
 
@@ -85,7 +85,7 @@ def folds_of(scores, target, weight=None):
         rows = Rows(RELEASED, target[test], None if weight is None else weight[test])
         tested = EvaluationSet(f"fold_{number}", rows)
         models.append(
-            ensemble.FoldModel(None, 0, test, tested, scores[None, test], None, {})
+            blending.FoldModel(None, 0, test, tested, scores[None, test], None, {})
         )
     return models
 
@@ -128,7 +128,7 @@ def test_weights_are_those_of_the_loop_that_adds_the_best_kind(n_kinds, weighted
     weight = rng.uniform(0.1, 4.0, 60) if weighted else None
     # Each errs in its own way, so that a mean of all would be best.
     kinds = [target + rng.normal(0.1 * k, 1.0, 60) for k in range(n_kinds)]
-    found = ensemble.hill_climbing(
+    found = blending.hill_climbing(
         [folds_of(kind, target, weight) for kind in kinds], metrics_of("l2")
     )
     expected = naive_weights(kinds, target, weight)
@@ -139,7 +139,7 @@ def test_weights_are_those_of_the_loop_that_adds_the_best_kind(n_kinds, weighted
 def test_the_first_of_equal_kinds_is_the_model():
     target = np.random.default_rng(0).normal(size=30)
     kinds = [folds_of(target + shift, target) for shift in (2.0, 1.0, 1.0)]
-    assert ensemble.hill_climbing(kinds, metrics_of("l2")) == [0.0, 1.0, 0.0]
+    assert blending.hill_climbing(kinds, metrics_of("l2")) == [0.0, 1.0, 0.0]
 
 
 @pytest.mark.parametrize(("n", "share"), [(25, 1 / 25), (26, 1 / 25), (24, 1 / 24)])
@@ -147,7 +147,7 @@ def test_no_more_than_25_kinds_are_added(n, share):
     one, other = np.random.default_rng(0).normal(size=(2, 30))
     target = ((n - 1) * one + other) / n
     kinds = [folds_of(scores, target) for scores in (one, other)]
-    found = ensemble.hill_climbing(kinds, metrics_of("l2"))
+    found = blending.hill_climbing(kinds, metrics_of("l2"))
     assert found == pytest.approx([1 - share, share])
 
 
@@ -155,7 +155,7 @@ def test_no_more_than_25_kinds_are_added(n, share):
 def test_weights_sum_to_1_where_no_loss_is_a_number():
     target = np.random.default_rng(0).normal(size=30)
     kinds = [folds_of(np.full(30, np.nan), target) for _ in range(2)]
-    assert ensemble.hill_climbing(kinds, metrics_of("l2")) == [1.0, 0.0]
+    assert blending.hill_climbing(kinds, metrics_of("l2")) == [1.0, 0.0]
 
 
 @pytest.mark.parametrize("n_rows", [1, 300, 10**9])
@@ -167,7 +167,7 @@ def test_factors_of_probabilities_have_the_least_loss(scale, n_rows):
     target = (rng.random(900) < expit(margin)) * 1.0
     metrics = metrics_of("binary_logloss", "binary")
     kinds = [folds_of(part * scale * margin, target) for part in (0.5, 1.5)]
-    found = ensemble.calibration(kinds, [0.5, 0.5], metrics, n_rows)
+    found = blending.calibration(kinds, [0.5, 0.5], metrics, n_rows)
     grid, sign = np.linspace(0.5, 2.0, 1501), 2 * target - 1
     losses = [np.logaddexp(0, -sign * f * scale * margin).mean() for f in grid]
     best = grid[int(np.argmin(losses))]
@@ -181,11 +181,11 @@ def test_losses_are_means_over_folds_and_less_is_better():
     scores = target * np.array([1, 1, -1] * 10)
     metrics = metrics_of("auc", "binary")
     models = folds_of(scores, target)
-    assert ensemble.loss(models, metrics) == pytest.approx(-2 / 3)
-    assert ensemble.loss(models[:2], metrics) == -1.0
+    assert blending.loss(models, metrics) == pytest.approx(-2 / 3)
+    assert blending.loss(models[:2], metrics) == -1.0
     # One class alone has no rank.
-    assert ensemble.loss(folds_of(scores, 0 * target), metrics) == np.inf
-    squared = ensemble.loss(models, metrics_of("l2"))
+    assert blending.loss(folds_of(scores, 0 * target), metrics) == np.inf
+    squared = blending.loss(models, metrics_of("l2"))
     assert squared == pytest.approx(naive_loss(scores, target))
 
 
@@ -193,7 +193,7 @@ def test_losses_are_means_over_folds_and_less_is_better():
     ("rounds", "mean"), [([8], 8), ([1, 100], 10), ([0, 4], 2), ([2, 4, 8], 4)]
 )
 def test_the_mean_of_numbers_of_rounds_is_geometric(rounds, mean):
-    assert ensemble.mean_rounds(rounds) == pytest.approx(mean)
+    assert blending.mean_rounds(rounds) == pytest.approx(mean)
 
 
 # --- Distributions --------------------------------------------------------------------
@@ -329,7 +329,7 @@ def test_scores_of_other_models_are_not_calibrated(monkeypatch):
     X, y = numbers()
     first = skgoss.LGBMRegressor(objective="normal", n_estimators=3).fit(X, y)
     model = skgoss.LGBMRegressor(objective="normal", folds=FOLDS, n_estimators=3)
-    monkeypatch.delattr(ensemble, "calibrated")
+    monkeypatch.delattr(blending, "calibrated")
     model.fit(X, y, init_model=first)
     model.fit(X, y, init_score=np.zeros((len(y), 2)))
     with pytest.raises(NameError):

@@ -1,9 +1,9 @@
-"""A race: candidates get rounds step by step, and those that fall behind leave."""
+"""A race: candidates get rounds step by step; those that fall behind are dropped."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, TypeVar
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
+from skgoss.training.loop import best_of
 from skgoss.utils.correct_rounding import power
 
 # The rounds of the first stage at a learning rate of 0.1 and with 31 leaves. Others are
@@ -22,20 +23,21 @@ USUAL_RATE = 0.1
 _USUAL_LEAVES = 31
 _POWER_OF_LEAVES = 0.3
 
-# Each stage has so many times the rounds of the one before.
+# The growth factor of the rounds between stages.
 GROWTH = 1.25
 
-# A candidate leaves if a one-sided test on the folds, of this level, says that it will
-# not come up.
+# A candidate is dropped if a one-sided test on the folds, of this level, says that it
+# cannot catch up.
 LEVEL = 0.4
 # The gain of a doubling of rounds is at most so much of that of the one before.
 _LARGEST_SHRINKAGE = 0.9
 
-# More candidates are screened on one fold first, in the last of these stages, until so
-# many are left. Of each a fifth survives, or fewer if there are not enough stages.
-_MANY = 20
+# More candidates than these are screened on one fold first, in the last of these
+# stages, until the least number is left. Each stage keeps a fifth, or fewer if there
+# are not enough stages.
+_MOST_UNSCREENED = 20
 _SCREENINGS = (-10, -4, 0)
-_LEAST = 10
+_LEFT_AFTER_SCREENING = 10
 _SURVIVORS = 5
 
 # Without a better score after so many steps, a candidate has found its rounds.
@@ -46,11 +48,11 @@ STEP_OF_PRESETS = 0.6
 
 def screenings(n_racers: int) -> list[tuple[int, int]]:
     """The stages that screen many candidates, and how many of these survive each."""
-    if n_racers <= _MANY:
+    if n_racers <= _MOST_UNSCREENED:
         return []
-    ratio = _LEAST / n_racers
+    ratio = _LEFT_AFTER_SCREENING / n_racers
     n = 1
-    while n < len(_SCREENINGS) and n_racers > _LEAST * _SURVIVORS**n:
+    while n < len(_SCREENINGS) and n_racers > _LEFT_AFTER_SCREENING * _SURVIVORS**n:
         n += 1
     left = [round(n_racers * power(ratio, k / n)) for k in range(1, n + 1)]
     return list(zip(_SCREENINGS[-n:], left, strict=True))
@@ -83,7 +85,7 @@ class Racer:
     rounds: list[int] = field(default_factory=list)
     scores: list[NDArray[np.float64]] = field(default_factory=list)
     means: list[float] = field(default_factory=list)
-    left: bool = False  # whether it fell behind
+    is_dropped: bool = False  # whether it fell behind
     # Whether it is preferred to those that a test does not tell from it.
     is_robust: bool = False
 
@@ -114,7 +116,7 @@ class Racer:
     @property
     def best(self) -> int:
         """The stage with the best mean score; the first of equal ones."""
-        return int(np.argmax(self.means))
+        return best_of([-mean for mean in self.means])
 
     @property
     def best_rounds(self) -> int:
@@ -145,7 +147,7 @@ class Racer:
             return True
         is_over = self.rounds[-1] == self.most_rounds
         has_stalled = len(self.rounds) - 1 - self.best >= _PATIENCE
-        return not (self.left or is_over or has_stalled)
+        return not (self.is_dropped or is_over or has_stalled)
 
 
 def mean(scores: Any) -> float:
@@ -153,51 +155,66 @@ def mean(scores: Any) -> float:
     return float(np.nan_to_num(np.mean(scores), nan=-np.inf))
 
 
-def run(
-    racers: Sequence[Racer],
-    grow: Callable[[Sequence[Any]], Any],
-    is_over: Callable[[float], bool],
-    *,
-    rivals: Sequence[Racer] = (),
-    level: float = LEVEL,
-    after_stage: Callable[[], object] = bool,
-) -> None:
-    """Let racers grow, stage by stage, until all have ended or left.
+class Race:
+    """A race, which a subclass tells how candidates grow and when there is no time.
 
-    See `leave` for the ``level``. ``after_stage`` may let more of them end.
-
-    ``grow`` lets those that take part grow to their next stage, and notes the scores of
-    those that got there; others leave. ``is_over`` tells whether there is no time for a
-    stage of so many seconds. ``rivals`` ran before, and only stand to be compared with.
+    ``references`` have raced before, and are only compared with. See `drop` for the
+    ``level``.
     """
-    running = list(racers)
-    while running:
-        begin = time.monotonic()
-        grow(running)
-        raced = [racer for racer in (*rivals, *racers) if racer.rounds]
-        leave(raced, level)
-        after_stage()
-        running = [racer for racer in running if racer.rounds and racer.goes_on]
-        # The next stage takes longer than this one, unless racers have left.
-        if is_over(GROWTH * (time.monotonic() - begin)):
-            return
+
+    def __init__(
+        self,
+        racers: Sequence[Racer],
+        references: Sequence[Racer] = (),
+        level: float = LEVEL,
+    ) -> None:
+        self.racers = racers
+        self.references = references
+        self.level = level
+
+    def grow(self, running: Sequence[Any]) -> None:
+        """Grow candidates to their next stage, and note the scores of those.
+
+        Those without scores of any stage are dropped.
+        """
+        raise NotImplementedError
+
+    def is_over(self, seconds: float) -> bool:
+        """Whether there is no time for a stage of this many seconds.
+
+        It is called after each stage, and may end single candidates.
+        """
+        raise NotImplementedError
+
+    def run(self) -> None:
+        """Grow the candidates, stage by stage, until all have ended or are dropped."""
+        running = list(self.racers)
+        while running:
+            begin = time.monotonic()
+            self.grow(running)
+            drop([r for r in (*self.references, *self.racers) if r.rounds], self.level)
+            # The next stage takes longer than this one, unless candidates are dropped.
+            is_over = self.is_over(GROWTH * (time.monotonic() - begin))
+            running = [racer for racer in running if racer.rounds and racer.goes_on]
+            if is_over:
+                return
 
 
-def leave(racers: Sequence[Racer], level: float = LEVEL) -> None:
-    """Let those leave that will not come up, by a test of this level on the folds.
+def drop(racers: Sequence[Racer], level: float = LEVEL) -> None:
+    """Drop those that cannot catch up, by a test of this level on the folds.
 
     References
     ----------
     M. Birattari et al., "A Racing Algorithm for Configuring Metaheuristics", GECCO
-    2002: candidates leave by tests on blocks, which are folds here. C. Nadeau and Y.
-    Bengio, "Inference for the Generalization Error", Machine Learning 52, 2003: the
+    2002: candidates are dropped by tests on blocks, which are folds here. C. Nadeau and
+    Y. Bengio, "Inference for the Generalization Error", Machine Learning 52, 2003: the
     variance of the differences.
     """
     best = max(racers, key=_best_mean)
     running = [racer for racer in racers if racer.goes_on and racer is not best]
     for racer in running:
         failed = not np.isfinite(racer.scores[-1]).all()
-        racer.left = failed or _is_behind(racer, best, level)
+        racer.is_dropped = failed or _is_behind(racer, best, level)
 
 
 def winner(racers: Sequence[AnyRacer], level: float) -> AnyRacer:
@@ -212,7 +229,7 @@ def winner(racers: Sequence[AnyRacer], level: float) -> AnyRacer:
     """
     raced = [racer for racer in racers if racer.rounds]
     best = max(raced, key=_best_mean, default=racers[0])
-    robust = [racer for racer in raced if racer.is_robust and not racer.left]
+    robust = [racer for racer in raced if racer.is_robust and not racer.is_dropped]
     if not robust or len(best.scores[0]) < 2:
         return best
     preferred = max(robust, key=_best_mean)
@@ -221,7 +238,7 @@ def winner(racers: Sequence[AnyRacer], level: float) -> AnyRacer:
 
 
 def survivors(racers: Sequence[Racer], n_left: int) -> list[Racer]:
-    """The best candidates of a screening, as new; the others leave.
+    """The best candidates of a screening, as new; the others are dropped.
 
     References
     ----------
@@ -230,7 +247,7 @@ def survivors(racers: Sequence[Racer], n_left: int) -> list[Racer]:
     """
     ranked = sorted(racers, key=lambda racer: -racer.means[-1])
     for racer in ranked[n_left:]:
-        racer.left = True
+        racer.is_dropped = True
     for racer in ranked[:n_left]:
         racer.stage, racer.rounds, racer.scores, racer.means = 0, [], [], []
     return ranked[:n_left]

@@ -16,7 +16,7 @@ from skgoss import (
     record_evaluation,
     reset_parameter,
 )
-from skgoss.fit import preset_search
+from skgoss.several_fits import preset_search
 
 X, Y = make_regression(90, 5, noise=10.0, random_state=0)
 
@@ -48,11 +48,12 @@ def leaves_of_rounds(candidate):
 @pytest.fixture
 def stages(monkeypatch):
     seen = []
-    end_late = preset_search._end_late
+    end_late = preset_search.PresetRace._end_late
 
-    def spy(fit, search, batch, found, *, is_drawn):
-        end_late(fit, search, batch, found, is_drawn=is_drawn)
-        n_rows, own = len(fit.splits.rows), search.own
+    def spy(race):
+        end_late(race)
+        search, n_rows = race.preset.search, len(race.preset.splits.rows)
+        own, batch, found = search.own, race.racers, race.references
         (usual,) = [c.n_leaves_of_round for c in (*found, *batch) if c.params == own]
         spent = sum(c.n_fits(n_rows, usual) for c in (*found, *batch))
         for candidate in batch:
@@ -71,7 +72,7 @@ def stages(monkeypatch):
                 )
             )
 
-    monkeypatch.setattr(preset_search, "_end_late", spy)
+    monkeypatch.setattr(preset_search.PresetRace, "_end_late", spy)
     return seen
 
 
@@ -91,7 +92,7 @@ def test_time_is_counted_in_rounds_and_leaves(stages, n_classes, options):
         if leaves is None:
             continue
         cost = 0.4 + 0.6 * np.mean(leaves) / usual
-        if candidate.fit.settings.linear_tree:
+        if candidate.prepared.data.settings.linear_tree:
             cost *= 1.4
         # A fit of the user has 100 rounds of 90 rows, and folds learn from 60.
         assert so_far == pytest.approx(cost * len(leaves) / 100 * 60 / 90)
@@ -101,7 +102,7 @@ def test_time_is_counted_in_rounds_and_leaves(stages, n_classes, options):
 
 
 @pytest.mark.parametrize(
-    ("name", "options"), [("_MOST_FITS", {}), ("_MOST_FITS_OF_FOLD", {"folds": 2})]
+    ("name", "options"), [("_MAX_COST", {}), ("_MAX_COST_PER_FOLD", {"folds": 2})]
 )
 def test_candidates_end_where_there_is_no_time_left(monkeypatch, stages, name, options):
     monkeypatch.setattr(preset_search, name, 2.0)

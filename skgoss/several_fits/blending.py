@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
 from skgoss.binning.rows import Rows
-from skgoss.distributed.row_partition import RowPartition
 from skgoss.fit.splits import Pair
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.out_of_fold import CalibrationRows, OutOfFold
@@ -212,7 +211,7 @@ def tested_rows(rows: Rows, scores: Floats) -> tuple[TrainingRows, Floats]:
         is_tested &= rows.weight > 0
     at = np.flatnonzero(is_tested)
     weight = None if rows.weight is None else rows.weight[at]
-    tested = TrainingRows(rows.target[at], weight, RowPartition(len(at)))
+    tested = TrainingRows.of_one_process(rows.target[at], weight)
     return tested, np.ascontiguousarray(scores[at].T)
 
 

@@ -1,4 +1,4 @@
-"""Races of candidates: how far they go, and who leaves."""
+"""Races of candidates: how far they go, and which are dropped."""
 
 from __future__ import annotations
 
@@ -6,8 +6,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from skgoss.fit import race
-from skgoss.fit.race import STEP_OF_PRESETS, Racer, leave, screenings, survivors
+from skgoss.several_fits import race
+from skgoss.several_fits.race import (
+    STEP_OF_PRESETS,
+    Racer,
+    drop,
+    screenings,
+    survivors,
+)
 
 
 def racer(*means, spread=0.0, most=10_000, stage=0):
@@ -44,17 +50,17 @@ def test_who_is_behind():
         racer(*SETTLED[:-1], np.nan),
         racer(1, 1.1, 1.11),  # too few rounds
     ]
-    leave(racers)
-    assert [r.left for r in racers] == [False, True, False, False, True, False]
+    drop(racers)
+    assert [r.is_dropped for r in racers] == [False, True, False, False, True, False]
 
 
 def test_what_may_be_a_member_leaves_if_it_is_behind_without_a_doubt():
     best = racer(1, 2, 3, 4, 5, 6, 7, 8)
     clear, perhaps = (racer(*SETTLED, spread=s) for s in (0.2, 8.0))
-    leave([best, clear, perhaps], 0.05)
-    assert [clear.left, perhaps.left] == [True, False]
-    leave([best, clear, perhaps])
-    assert perhaps.left
+    drop([best, clear, perhaps], 0.05)
+    assert [clear.is_dropped, perhaps.is_dropped] == [True, False]
+    drop([best, clear, perhaps])
+    assert perhaps.is_dropped
 
 
 SLOW, FAST = power_law(0.1, 3.0, 0.6), power_law(0.25, 3.0, 1.0)
@@ -63,9 +69,9 @@ SLOW, FAST = power_law(0.1, 3.0, 0.6), power_law(0.25, 3.0, 1.0)
 def test_who_learns_slowly_and_ends_lower_stays():
     for n in range(16, 512, 10):
         slow, fast = learning(SLOW, n, n_leaves=15), learning(FAST, n)
-        leave([slow, fast])
-        assert not slow.left
-    assert fast.left
+        drop([slow, fast])
+        assert not slow.is_dropped
+    assert fast.is_dropped
     assert slow.means[0] < fast.means[0] - 0.2
 
 
@@ -75,8 +81,8 @@ def test_who_never_comes_up_leaves_soon(end, noise):
     """Folds of unequal noise that is that of all candidates change nothing."""
     best = learning(FAST, 60, noise)
     hopeless = learning(power_law(end, 3.0, 1.0), 60, noise)
-    leave([hopeless, best])
-    assert [hopeless.left, best.left] == [True, False]
+    drop([hopeless, best])
+    assert [hopeless.is_dropped, best.is_dropped] == [True, False]
 
 
 @pytest.mark.parametrize("power", [0.3, 1.0, 2.0])
@@ -110,8 +116,8 @@ def test_scores_between_stages():
 
 def test_one_candidate_never_leaves():
     alone = learning(FAST, 512)
-    leave([alone])
-    assert not alone.left
+    drop([alone])
+    assert not alone.is_dropped
 
 
 @pytest.mark.parametrize("level", [0.1, 0.4])
@@ -124,7 +130,7 @@ def test_a_robust_candidate_wins_unless_a_test_tells_it_from_the_best(level):
     expected = robust if level == 0.1 else best
     assert race.winner([best, robust], level) is expected
     assert race.winner([robust, best, racer()], level) is expected
-    robust.left = True
+    robust.is_dropped = True
     assert race.winner([robust, best], level) is best
 
 
@@ -159,8 +165,8 @@ def test_who_is_behind_is_a_test_on_the_folds(level):
                 other.note(rng.normal(0, 1, n_folds))
             if not other.goes_on or max(other.means) > max(best.means):
                 continue
-            leave([other, best], level)
-            found.append(other.left)
+            drop([other, best], level)
+            found.append(other.is_dropped)
             gap = best.scores[best.best] - other.scores[other.best]
             gap -= race._gain_to_come(other)
             correction = 1 + n_folds / (n_folds - 1)  # of Nadeau and Bengio
@@ -176,8 +182,8 @@ def test_one_fold_says_too_little():
     for score in (1.0, 2.0, 3.0, 4.0, 5.0):
         ahead.note(np.array([10 * score]))
         behind.note(np.array([score / 100]))
-    leave([ahead, behind])
-    assert not behind.left
+    drop([ahead, behind])
+    assert not behind.is_dropped
 
 
 def test_candidates_of_presets():
@@ -203,8 +209,8 @@ def test_candidates_of_presets():
 
 def test_nobody_leaves_after_the_first_stage_of_few():
     racers = [racer(score) for score in range(20)]
-    leave(racers)
-    assert not any(r.left for r in racers)
+    drop(racers)
+    assert not any(r.is_dropped for r in racers)
 
 
 def test_of_many_a_fifth_survives_each_screening():
@@ -220,7 +226,7 @@ def test_of_many_a_fifth_survives_each_screening():
     racers = [racer(1 - i / 1000, stage=-4) for i in range(180)] + [racer(np.nan)]
     found = survivors(racers[::-1], 18)
     assert found == racers[:18]
-    assert [r.left for r in racers] == [False] * 18 + [True] * 163
+    assert [r.is_dropped for r in racers] == [False] * 18 + [True] * 163
     assert all(r.stage == 0 and r.scores == r.rounds == [] for r in found)
 
 
@@ -247,3 +253,49 @@ def test_without_progress_a_candidate_ends():
     assert racer().best_rounds == 8
     assert racer(1, 2, 1).goes_on
     assert not racer(1, 2, most=10).goes_on
+
+
+class Numbers(race.Race):
+    """Candidates whose scores are known; some fail, or there is no time left."""
+
+    def __init__(self, racers, scores, *, n_stages=99, **options):
+        super().__init__(racers, **options)
+        self.scores, self.n_stages, self.stages = scores, n_stages, []
+
+    def grow(self, running):
+        self.stages.append([self.racers.index(racer) for racer in running])
+        for racer in running:
+            score = self.scores[self.racers.index(racer)]
+            if score is not None:
+                racer.note(np.full(3, score(racer.next_rounds)))
+
+    def is_over(self, seconds):
+        assert seconds >= 0
+        return len(self.stages) == self.n_stages
+
+
+def test_a_race_goes_on_until_all_have_ended():
+    first, second, failed = (Racer({}, "n_estimators", 12, 0.1, 31) for _ in range(3))
+    scores = [lambda n: -1 / n, lambda n: -2 / n, None]
+    grown = Numbers([first, second, failed], scores)
+    grown.run()
+    assert grown.stages == [[0, 1, 2], [0, 1], [0, 1]]
+    assert first.rounds == second.rounds == [8, 10, 12]
+    assert failed.rounds == []
+
+
+def test_a_race_ends_if_there_is_no_time():
+    alone = Racer({}, "n_estimators", 100, 0.1, 31)
+    grown = Numbers([alone], [lambda n: -1 / n], n_stages=2)
+    grown.run()
+    assert alone.rounds == [8, 10]
+
+
+def test_references_are_compared_with_and_do_not_grow():
+    reference = Racer({}, None, 1, 0.1, 31)
+    reference.note(np.array([3.0, 3.0, 3.0]))
+    behind = Racer({}, "n_estimators", 100, 0.1, 31)
+    grown = Numbers([behind], [lambda n: 1 - 1 / n], references=[reference])
+    grown.run()
+    assert reference.rounds == [1]
+    assert behind.is_dropped

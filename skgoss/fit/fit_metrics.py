@@ -1,0 +1,85 @@
+"""The metrics that a fit evaluates its sets by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from operator import attrgetter
+from typing import Any, cast
+
+from skgoss.fit.several_outputs import Output, joint_link
+from skgoss.fit.task import Task
+from skgoss.objectives import metric_names, metrics, objectives, output_metrics
+from skgoss.objectives.link import Link
+from skgoss.parameters.settings import Settings
+
+
+def by_functions(
+    task: Task, link: Link, functions: Sequence[Callable[..., Any]]
+) -> list[metrics.CustomMetric]:
+    """The metrics that functions of the user compute."""
+    takes_dataset = task.functions_take_dataset
+    kind = metrics.CustomMetricOfDataset if takes_dataset else metrics.CustomMetric
+    return [kind(function, link) for function in functions]
+
+
+# What the metrics of a `FitData` depend on. They do not hold the data, which may be
+# freed before them.
+READ = attrgetter(
+    *("task", "settings", "arguments.eval_metric", "objective", "link"),
+    *("outputs", "levels", "n_scores", "ranks"),
+)
+
+
+def make(
+    task: Task,
+    settings: Settings,
+    metric: Any,
+    objective: str | Callable[..., Any],
+    link: Link,
+    outputs: Sequence[Output],
+    levels: tuple[float, ...],
+    n_scores: int,
+    ranks: bool,
+    stops: bool,
+    is_first_decisive: bool,
+) -> list[output_metrics.AnyMetric]:
+    """The metrics in LightGBM's order.
+
+    First those of fit, then the option's or else the objective's, then functions. If
+    early stopping uses the first one only, it is the first that the user has passed:
+    the objective's metric does not precede functions. Where metrics ``stop`` a fit,
+    unknown names raise ValueError.
+    """
+    usual = task.default_objective
+    words, functions = metric_names.chosen(
+        metric, settings.metric, usual if callable(objective) else objective
+    )
+    by_name: Sequence[output_metrics.AnyMetric]
+    if outputs:
+        by_name = output_metrics.make(
+            words,
+            settings,
+            [
+                partial(output.metrics, settings, refuses_unknown=stops)
+                for output in outputs
+            ],
+            [output.task.n_scores for output in outputs],
+            joint_link([output.metric_link for output in outputs], task, levels),
+        )
+    else:
+        # Named metrics treat raw scores of a function as those of the usual objective.
+        is_usual = callable(objective) and usual is not None
+        by_name = metric_names.make(
+            words,
+            settings,
+            n_scores,
+            classifies=task.n_classes is not None,
+            ranks=ranks,
+            link=objectives.make_link(cast(str, usual)) if is_usual else link,
+            refuses_unknown=stops,
+        )
+    custom = by_functions(task, link, functions)
+    if is_first_decisive and metric_names.begins_with_function(metric, settings.metric):
+        return [*custom, *by_name]
+    return [*by_name, *custom]

@@ -1,0 +1,1 @@
+"""Fits by several others: folds, blends of their models, presets and races."""

@@ -1,0 +1,173 @@
+"""Where every fit begins: its data are read, and one fit, folds or a search chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from skgoss.binning.binned_dataset import BinnedDataset
+from skgoss.fit import fit_data, unused_options
+from skgoss.fit.arguments import FitArguments, InputSet
+from skgoss.fit.fit import BuildBins, Fit, PreparedFit
+from skgoss.fit.fit_data import FitData
+from skgoss.fit.splits import Pair, Splits
+from skgoss.fit.task import Task
+from skgoss.fit.time_limit import INTERRUPTIONS, NO_LIMIT, TimeLimit
+from skgoss.model.fitted import EstimatorRecord, FittedModel
+from skgoss.parameters.settings import Settings
+from skgoss.several_fits.folds import FoldFits
+from skgoss.several_fits.preset_search import PresetSearch
+from skgoss.training.evaluation import EvaluationSet
+from skgoss.utils.messages import warn_unused
+
+# What makes a model: each has a method `model`.
+AnyFit = Fit | FoldFits | PresetSearch
+
+
+def prepare(
+    sets: Sequence[InputSet],
+    arguments: FitArguments,
+    settings: Settings,
+    task: Task,
+    *,
+    init_model: FittedModel | None = None,
+    record: EstimatorRecord | None = None,
+    n_threads: int | None = None,
+    build_bins: BuildBins | None = None,
+    searches: bool = True,
+    no_folds: str = "",
+) -> AnyFit:
+    """Read the data of a fit, and bin its rows.
+
+    The first set is the training set, the others are evaluation sets. If their rows are
+    spread over processes, all ranks call this at the same time, each with its rows, and
+    all get the same model. A rank without rows passes any row as ``X``, which tells the
+    columns. For ``searches``, see `fit_data.read`. ``no_folds`` is the error of a fit
+    with folds, before it bins rows: '{option}' in it stands for the option that asks
+    for them.
+    """
+    has_end = settings.time_limit is not None or INTERRUPTIONS
+    limit = TimeLimit.from_now(settings.time_limit) if has_end else NO_LIMIT
+    training, *others = sets
+    is_evaluated = bool(others) and not all(
+        other.holds_same_rows(training) for other in others
+    )
+    data = fit_data.read(
+        training, arguments, settings, task, init_model, searches, is_evaluated
+    )
+    named = [data.evaluation_set(input_set) for input_set in others] if others else []
+    if not named and (data.settings.early_stopping_round or 0) > 0:
+        data, named = data.with_held_out()
+    prepared = PreparedFit.from_data(data, record, n_threads, build_bins, limit)
+    if not unused_options.NAMES.isdisjoint(settings.written):
+        unused_options.warn_of(settings, data, prepared.setup.make_metrics())
+    if data.settings.folds is not None or settings.preset is not None:
+        return _chosen_fit(prepared, named, no_folds)
+    if arguments.groups is not None or arguments.time is not None:
+        _refuse_unused_groups(data, arguments)
+    return Fit.begin(prepared, named)
+
+
+def _refuse_unused_groups(data: FitData, arguments: FitArguments) -> None:
+    """Refuse ``groups``, or warn of ``time``, if nothing is chosen on some rows."""
+    if data.fitted is not data.rows:
+        return
+    needs = (
+        "needs the option folds or preset, or early stopping without an evaluation"
+        " set: nothing else uses held-out rows."
+    )
+    if arguments.groups is not None:
+        raise ValueError(f"groups {needs}")
+    warn_unused(f"time {needs}")
+
+
+def _chosen_fit(
+    prepared: PreparedFit, sets: Sequence[EvaluationSet], no_folds: str
+) -> AnyFit:
+    """One fit, those of folds or a search: what ``folds`` and ``preset`` ask for."""
+    splits = prepared.data.splits()
+    pairs = _pairs(prepared.data, splits)
+    if pairs == []:
+        prepared, sets = _without_folds(prepared, sets)
+        splits, pairs = prepared.data.splits(), None
+    data = prepared.data
+    if pairs is None and data.search is None:
+        return Fit.begin(prepared, sets)
+    if pairs is not None and (sets or no_folds):
+        _refuse_folds(data, no_folds)
+    external = next((named for named in sets if named.rows is not data.rows), None)
+    prepared = _with_bins(prepared, splits)
+    if data.search is None:
+        assert pairs is not None
+        return FoldFits(prepared, splits, pairs)
+    return PresetSearch(prepared, data.search, splits, pairs, sets, external)
+
+
+def _pairs(data: FitData, splits: Splits) -> list[Pair] | None:
+    """The folds of the option ``folds``; None without it.
+
+    There are none if a preset asks for folds of too few rows.
+    """
+    splitter = data.settings.folds
+    if "folds" in data.preset_params:
+        splitter = min(splitter, splits.most_folds(splits.weighted()))
+        if splitter < 2:
+            return []
+    if splitter is None:
+        return None
+    return splits.of_option(splitter, data.rows.collectives.broadcast)
+
+
+def _without_folds(
+    prepared: PreparedFit, sets: Sequence[EvaluationSet]
+) -> tuple[PreparedFit, list[EvaluationSet]]:
+    """One fit where a preset asks for folds, but there are too few rows."""
+    before, prepared = prepared.data.rows, prepared.with_chosen({"folds": None})
+    data = prepared.data.without_zero_weights()
+    kept = [replace(s, rows=data.rows) if s.rows is before else s for s in sets]
+    return replace(prepared, data=data), kept
+
+
+def _refuse_folds(data: FitData, no_folds: str) -> None:
+    """Say why the fit cannot have folds; without a reason, its evaluation sets are."""
+    is_chosen = "folds" in data.preset_params
+    name = "preset" if is_chosen else "folds"
+    if not no_folds:
+        argument = "valid_sets" if data.task.owner == "train" else "eval_set"
+        advice = "add other rows to it" if is_chosen else "set folds=None"
+        no_folds = (
+            f"{argument} cannot be used with {{option}}: each model is evaluated on the"
+            f" test rows of its fold. Leave {argument} out, or {advice}."
+        )
+    value = getattr(data.settings, name)
+    raise ValueError(no_folds.format(option=f"{name}={value!r}"))
+
+
+def _with_bins(prepared: PreparedFit, splits: Splits) -> PreparedFit:
+    """The fit with the rows in the bins that all folds share."""
+    binned = _binned(prepared, splits)
+    binned.storage.pack()
+    data = prepared.data
+    rows = replace(data.rows, binned=binned)
+    data = data.replaced(rows=rows, fitted=rows)
+    # The trees of an earlier model need the values of each fold.
+    if rows.partition is not None and data.init_model is None:
+        data = data.without_values()
+    return replace(prepared, data=data)
+
+
+def _binned(prepared: PreparedFit, splits: Splits) -> BinnedDataset:
+    """The bins of all rows, on which rows of weight 0 have no influence."""
+    rows, setup, n_global = prepared.data.rows, prepared.setup, len(splits.rows)
+    weighted = rows.without_zero_weights()
+    binned, total = setup.binned(weighted), rows.collectives.total
+    if total(len(weighted)) == n_global or rows.binned is not None:
+        return rows.binned or binned
+    return binned.with_rows(
+        rows.columns,
+        prepared.data.settings,
+        rows=rows.numbers,
+        n_threads=setup.n_threads,
+        n_global=n_global,
+        collectives=rows.collectives,
+    )

@@ -1,0 +1,228 @@
+"""The option ``folds``: a fit to the rows of each fold, and their models as one."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+
+from skgoss.binning.rows import Rows
+from skgoss.fit import callbacks
+from skgoss.fit.fit import AfterRound, Fit, MakeModel, PreparedFit
+from skgoss.fit.fit_data import FitData
+from skgoss.fit.splits import Pair, Splits
+from skgoss.fit.time_limit import TimeLimit
+from skgoss.model.ensemble import Ensemble
+from skgoss.model.fitted import FittedModel
+from skgoss.model.out_of_fold import OutOfFold
+from skgoss.objectives.survival import COX, Baseline, PartialLikelihood
+from skgoss.several_fits import blending
+from skgoss.several_fits.blending import FoldModel
+from skgoss.training import loop
+from skgoss.training.callback_api import History
+from skgoss.training.evaluation import EvaluationSet
+from skgoss.training.loop import BestRound, Recorder
+from skgoss.training.schedule import at_once, run_all
+
+
+@dataclass(frozen=True, eq=False)
+class Folds:
+    """The folds of the rows of a fit, and what each learns from and is tested on.
+
+    ``rows`` are those of this process in bins. A fold without rows to test on is tested
+    on the ``external_set``.
+    """
+
+    rows: Rows
+    pairs: Sequence[Pair]
+    external_set: EvaluationSet | None = None
+
+    def begin(self, prepared: PreparedFit, number: int, n_threads: int) -> Fit:
+        """The fit to the rows of a fold, whose evaluation set are those it tests."""
+        rows, tested = self.learned_and_tested(number)
+        data = prepared.data.replaced(rows=rows, fitted=rows)
+        setup = replace(prepared.setup, n_threads=n_threads)
+        return Fit.begin(replace(prepared, data=data, setup=setup), [tested])
+
+    def learned_and_tested(self, number: int) -> tuple[Rows, EvaluationSet]:
+        """The rows that a fold learns from, and those that it is tested on."""
+        rows, weight = self.rows, self.rows.weight
+        train, test = map(rows.local, self.pairs[number])
+        if weight is not None:
+            train = train[weight[train] != 0]
+        # What a tree does with all rows would take long for a few rows.
+        learned = rows.take(train, is_view=2 * len(train) >= len(rows))
+        learned = learned.without_zero_weights()
+        if self.external_set is not None:
+            return learned, self.external_set
+        return learned, EvaluationSet(f"fold_{number}", rows.take(test))
+
+
+def threads_of_folds(prepared: PreparedFit, n_folds: int) -> tuple[int, int]:
+    """How many folds of a fit advance at once, and the threads of each."""
+    data, setup = prepared.data, prepared.setup
+    # Functions of users need not be ready to be called by several threads at once, and
+    # processes communicate in the same order.
+    has_functions = data.arguments.callbacks or setup.has_functions
+    is_one_by_one = data.rows.partition is not None or has_functions
+    n_threads = setup.n_threads
+    return (1, n_threads) if is_one_by_one else at_once(n_folds, n_threads)
+
+
+@dataclass(frozen=True, eq=False)
+class FoldFits:
+    """The fits to the rows of each fold, whose models become one.
+
+    ``splits`` are the rows that are split into the ``pairs``: see `Folds`.
+    """
+
+    prepared: PreparedFit
+    splits: Splits
+    pairs: Sequence[Pair]
+
+    has_folds: ClassVar[bool] = True  # whether models of folds become one
+
+    def model(
+        self,
+        make_model: MakeModel,
+        after_round: AfterRound | None = None,
+        *,
+        keeps_rounds: bool = False,
+    ) -> FittedModel:
+        """The mean of the models of the folds, or what ``refit`` makes of them.
+
+        ``make_model`` is called for each fit: see `Fit.model`. The other arguments have
+        no effect.
+        """
+        pairs, models = self._models(make_model)
+        if self.prepared.data.settings.verbosity >= 1:
+            say_results(models)
+        return self.blended([models], [1.0], pairs, make_model)
+
+    def _models(self, make_model: MakeModel) -> tuple[list[Pair], list[FoldModel]]:
+        """The folds and their models, several of which are fitted at once.
+
+        After Ctrl-C, they are those that have ended, or else those that have begun.
+        """
+        prepared, pairs = self.prepared, self.pairs
+        limit, options = prepared.limit, prepared.data.settings
+        n, folds = len(pairs), Folds(prepared.data.rows, pairs)
+        n_at_once, n_threads = threads_of_folds(prepared, n)
+        # A share for what follows, which is another fit or little.
+        whole = limit.of_share(0.6 if options.refit else 1.0)
+        begun: dict[int, FoldModel] = {}
+        ended: set[int] = set()
+
+        def train(number: int) -> None:
+            if number > 0 and whole.interrupted.is_set():
+                return
+            fit = folds.begin(prepared, number, n_threads)
+            of_fold = whole.of_share(1 / -(-(n - number) // n_at_once))
+            begun[number] = _trained(fit, pairs[number], of_fold, make_model)
+            limit.is_reached |= of_fold.is_reached
+            if not whole.interrupted.is_set():
+                ended.add(number)
+
+        run_all([partial(train, number) for number in range(n)], n_at_once)
+        kept = sorted(ended or begun)
+        limit.warn_interrupted(
+            f"fits on folds: {len(kept)} of {n} models are kept", goes_on=options.refit
+        )
+        return [pairs[i] for i in kept], [begun[i] for i in kept]
+
+    def blended(
+        self,
+        kinds: Sequence[Sequence[FoldModel]],
+        weights: Sequence[float],
+        pairs: Sequence[Pair],
+        make_model: MakeModel,
+    ) -> FittedModel:
+        """The models of all folds as one, or what ``refit`` makes of them.
+
+        ``kinds`` are the models of all folds for each set of options, with their
+        ``weights``, and ``pairs`` the folds that have models.
+        """
+        prepared, rows = self.prepared, self.splits.rows
+        data, mapping = prepared.data, None
+        if has_own_scores(data) and data.link.distribution is not None:
+            kept = None if data.settings.refit else pairs
+            kind, n_threads = data.link.kind, prepared.setup.n_threads
+            mapping = blending.spread(kinds, weights, rows, kept, kind, n_threads)
+            kinds = [[model.mapped(*mapping) for model in models] for models in kinds]
+        result, out_of_fold = blending.joined(kinds, weights, rows)
+        if data.arguments.callbacks is not None:
+            _record(data.arguments.callbacks, result.history)
+        if data.settings.refit:
+            best = kinds[int(np.argmax(weights))]
+            trees = self._refitted([model.n_rounds for model in best], make_model)
+            if mapping is not None:
+                trees = trees.mapped(*mapping)
+            result = replace(result, ensemble=trees)
+            out_of_fold = out_of_fold.for_one_model(trees.n_rounds)
+        result = replace(result, out_of_fold=out_of_fold)
+        prepared.report_choice()
+        dataset = data.rows.binned
+        assert dataset is not None
+        prepared.warn_if_nothing_learned(result.ensemble, dataset)
+        model = prepared.fitted_model(result, dataset)
+        return replace(model, baseline=_baseline(prepared, rows, out_of_fold))
+
+    def _refitted(self, n_rounds: Sequence[int], make_model: MakeModel) -> Ensemble:
+        """The trees of a fit to all rows, with the mean of numbers of rounds."""
+        fit = Fit.begin_on_all_rows(self.prepared)
+        return fit.grow(round(blending.mean_rounds(n_rounds)), make_model(fit))
+
+
+def _trained(
+    fit: Fit, pair: Pair, limit: TimeLimit, make_model: MakeModel
+) -> FoldModel:
+    """The model of a fold, whose rounds end at the limit at the latest."""
+    state, calls, options = fit.rounds, list(fit.callbacks), fit.settings
+    model = make_model(fit) if calls else None
+    # Without early stopping, no fold ends early. Rounds of dropout change earlier ones.
+    if options.early_stopping_round is None and options.boosting_type != "dart":
+        deltas = options.early_stopping_min_delta
+        calls.append(BestRound(deltas, options.first_metric_only))
+    is_over = limit.after_round(state.settings.n_estimators)
+    result = loop.train(state, model, callbacks=calls, after_round=is_over)
+    trees = result.ensemble
+    n_rounds = trees.n_rounds - state.first_round
+    return FoldModel.from_rounds(state, n_rounds, pair[1], result.history, trees=trees)
+
+
+def say_results(models: Iterable[FoldModel]) -> None:
+    """Print a line for each model: its rounds, and the metrics of the last one."""
+    for model in models:
+        last = model.n_rounds - 1
+        for name, scores in model.history.items():
+            words = "".join(f", {k} {v[last]:g}" for k, v in scores.items() if v)
+            callbacks.say(f"{name}: {model.n_rounds} rounds{words}")
+
+
+def _record(calls: Any, history: History) -> None:
+    """Give the metrics of all folds to callbacks that record them."""
+    for callback in callbacks.for_one_fit(calls):
+        if isinstance(callback, Recorder):
+            callback.eval_result.clear()
+            callback.eval_result.update(copy.deepcopy(history))
+
+
+def has_own_scores(data: FitData) -> bool:
+    """Whether all scores come from the trees of this fit."""
+    return data.init_model is None and data.rows.init_score is None
+
+
+def _baseline(
+    prepared: PreparedFit, rows: Rows, out_of_fold: OutOfFold
+) -> Baseline | None:
+    """The baseline hazard by the out-of-fold scores, for Cox's objectives."""
+    if not prepared.has_baseline:
+        return None
+    tested, scores = blending.tested_rows(rows, out_of_fold.scores)
+    efron = COX[prepared.data.settings.objective]
+    likelihood = PartialLikelihood(tested.y, tested.weight, efron=efron)
+    return likelihood.baseline(scores)

@@ -47,7 +47,7 @@ MODELS = {
 WALKS = {
     ("regressor", "fit"): (186, 24, 62),
     ("classifier", "fit"): (196, 25, 68),
-    ("folds", "fit"): (1138, 41, 292),
+    ("folds", "fit"): (1137, 41, 291),
     ("regressor", "predict"): (34, 9, 17),
 }
 

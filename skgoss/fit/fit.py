@@ -235,7 +235,8 @@ def _setup(data: FitData, n_threads: int, build_bins: BuildBins) -> FitSetup:
     settings = data.settings
     has_metrics = not (data.arguments.eval_metric is None and settings.metric is None)
     stopping = _stopping(data) if has_metrics else (False, False)
-    make_metrics = cache(partial(fit_metrics.make, *fit_metrics.READ(data), *stopping))
+    of_metrics = *fit_metrics.READ(data), *stopping
+    make_metrics = cache(partial(fit_metrics.make, *of_metrics))
     if has_metrics:
         make_metrics()  # errors come early
     trees = None if data.init_model is None else data.init_model.trees

@@ -143,7 +143,8 @@ class FitData:
         if init_model is not None and init_model.is_foreign:
             init_model = self._encoded_model(init_model)
         schema = None if init_model is None else init_model.schema
-        passed = root = None
+        passed: Sequence[str] | None = None
+        root = None
         if not (isinstance(feature_name, str) and feature_name == "auto"):
             passed = names.checked(feature_name)
         if isinstance(X, Dataset):
@@ -157,7 +158,8 @@ class FitData:
             if parts is not None:
                 columns, read = self._merged(columns, read, parts, schema is None)
             rows = Rows(columns)
-        data = replace(self, init_model=init_model, schema=schema or read, root=root)
+        schema = cast(ColumnSchema, schema or read)
+        data = replace(self, init_model=init_model, schema=schema, root=root)
         return data._with_names(passed), rows
 
     def _with_names(self, passed: Sequence[str] | None) -> Self:
@@ -165,7 +167,9 @@ class FitData:
         schema, init_model, settings = self.schema, self.init_model, self.settings
         if init_model is not None:
             passed = passed or init_model.feature_names
-        column_names = schema.feature_names if passed is None else passed
+        column_names = cast(
+            "Sequence[str] | None", schema.feature_names if passed is None else passed
+        )
         if init_model is not None:
             categories.check_same(
                 names.numbered(settings.categorical_feature, passed),
@@ -306,7 +310,8 @@ class FitData:
 
     def without_zero_weights(self) -> Self:
         """The data without rows of weight 0."""
-        rows, marks = self.rows, {"groups": self.groups, "time": self.time}
+        rows = self.rows
+        marks: dict[str, Any] = {"groups": self.groups, "time": self.time}
         if rows.weight is None:
             return self
         if not (self.groups is None and self.time is None):
@@ -725,6 +730,11 @@ def read(
         data = data._with_preset(searches, is_evaluated)
     if data.settings.folds is not None:
         # The models of folds also predict rows of weight 0.
-        names = "rows", "fitted", "groups", "time"
-        data = replace(data, **{name: getattr(all_rows, name) for name in names})
+        data = replace(
+            data,
+            rows=all_rows.rows,
+            fitted=all_rows.fitted,
+            groups=all_rows.groups,
+            time=all_rows.time,
+        )
     return data

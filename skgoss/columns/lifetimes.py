@@ -39,11 +39,12 @@ class Lifetimes:
         """
         (first, second, *strata), names = self.columns, self.names
         what = "times >= 0" if from_0 else "times above 0"
+        if self.are_bounds is not False and np.isin(second, _CODES).all():
+            if not (second >= first).all():
+                raise _swapped(*names[:2])
         if self.are_bounds is None:
             raise _unclear(first, second, names)
         if self.are_bounds:
-            if not (second >= first).all() and np.isin(second, _CODES).all():
-                raise _swapped(*names[:2])
             advice = " of at least the lower bound. Events are 0 or 1, and come first"
             _check(np.isfinite(first) & (first >= 0), first, names[0], "times >= 0")
             _check(second >= first, second, names[1], f"times{advice}")

@@ -111,7 +111,7 @@ class Boosting(ScoredRounds):
         if self.spread is not None and init_ensemble is not None:
             of_rounds = init_ensemble.spread
             kept = None if of_rounds is None else of_rounds[-1]
-            self.spread.go_on(self.scores, kept, n_threads)
+            self.spread.continue_from(self.scores, kept, n_threads)
         self.gradient = np.empty(shape, dtype=np.float32)
         self.hessian = (
             None if objective.constant_hessian else np.empty(shape, dtype=np.float32)

@@ -23,8 +23,8 @@ Scored = tuple[BinnedRows, Floats]
 class ScoredRounds(LockedRounds):
     """The scores of the rounds that have ``grown``.
 
-    Trees are added in the order of the rounds, so the scores have the same bits as
-    those of a fit that ends with them; subtracting trees would leave rounding errors.
+    Trees are added in the order of the rounds, so the scores are identical to those of
+    a fit that ends with them; subtracting trees would leave rounding errors.
     """
 
     finished: GrownRounds

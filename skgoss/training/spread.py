@@ -115,8 +115,10 @@ class Spread:
             self.noise = None
         self._tell()
 
-    def go_on(self, scores: Floats, kept: Floats | None, n_threads: int) -> None:
-        """Go on from the scores of an earlier model and what it has kept.
+    def continue_from(
+        self, scores: Floats, kept: Floats | None, n_threads: int
+    ) -> None:
+        """Continue from the scores of an earlier model and what it has kept.
 
         If these scores have their most likely spread on these rows, the model has
         learned from them, and this is another round of its fit. Else its spread is

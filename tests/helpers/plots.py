@@ -56,7 +56,7 @@ def as_ours(booster):
     ]
     answers = {name: staticmethod(getattr(booster, name)) for name in methods}
     ours = object.__new__(type("Answers", (Booster,), answers))
-    ours._held = SimpleNamespace(categories=Categories(None))
+    ours._held = SimpleNamespace(categories=Categories(None), out_of_fold=None)
     return ours
 
 

@@ -229,6 +229,9 @@ init_score with init_model: booster/init_model_replaces_init_score
 leaf size limits: project/no_leaf_has_fewer_rows no_leaf_has_less_curvature
 linear leaves far from their rows: model/far_rows_are_clipped
     lightgbm_knows_no_bounds_and_drops_them
+linear leaves and missing values:
+    model/leaves_of_any_size lines_of_rows_with_gaps_do_not_raise_the_loss
+    a_line_has_the_rows_that_it_was_fitted_on
 steps of linear leaves: model/leaves_of_classes_are_those_of_a_twin
 SHAP values of linear trees: model/linear_leaves_by_all_subsets
 monotone_constraints with linear_tree: model/what_linear_leaves_cannot_do

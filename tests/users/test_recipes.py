@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import re
 import warnings
 
@@ -171,7 +172,7 @@ RECIPES = {
     ),
     "intervals without folds": (
         "plain.predict_interval(X)",
-        "such as (folds=5),",
+        "such as (folds=5)\\.",
         "regressor({}).fit(X, r).predict_interval(X).shape",
         "got == (60, 2)",
     ),
@@ -500,7 +501,7 @@ def test_hints_of_names_are_code(table, tmp_path):
                 scope[name] = getattr(skgoss, name)
             if code.startswith("numpy"):
                 eval(code, {**scope, "predict_proba": fitted.predict_proba})
-            elif name in scope and name != "fit":
+            elif (name in scope and name != "fit") or hasattr(builtins, name):
                 eval(code, scope)
             elif "(" in code and not code.startswith("fit"):
                 eval(f"owner.{code}", {**scope, "owner": owner})

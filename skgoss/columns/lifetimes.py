@@ -39,9 +39,9 @@ class Lifetimes:
         """
         (first, second, *strata), names = self.columns, self.names
         what = "times >= 0" if from_0 else "times above 0"
-        if self.are_bounds is not False and np.isin(second, _CODES).all():
-            if not (second >= first).all():
-                raise _swapped(*names[:2])
+        has_codes = self.are_bounds is not False and np.isin(second, _CODES).all()
+        if has_codes and not (second >= first).all():
+            raise _swapped(*names[:2])
         if self.are_bounds is None:
             raise _unclear(first, second, names)
         if self.are_bounds:

@@ -114,8 +114,8 @@ def interrupted(kernel, setup, delay, work, n_jobs):
     ("kernel", "setup", "delay", "work"),
     [
         ("bin_bounds.find_bounds", BOUNDS, 0.3, "model.fit(X, y)"),
-        ("grower.TreeGrower.grow", TREE, 0.5, "model.fit(X, y)"),
-        ("grower.TreeGrower.grow", CLASSES, 0.25, "model.fit(X, y)"),
+        ("grower.TreeGrower.grow_rounds", TREE, 0.5, "model.fit(X, y)"),
+        ("grower.TreeGrower.grow_rounds", CLASSES, 0.25, "model.fit(X, y)"),
         (
             "ranking_kernels.lambdarank",
             PAIRS,

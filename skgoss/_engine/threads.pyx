@@ -65,7 +65,7 @@ cdef void run_shares(
     LoopBody body, void* context, Py_ssize_t n, Py_ssize_t block, int n_threads,
     Py_ssize_t n_values,
 ) noexcept:
-    """`parallel_shares` of a loop that computes so many values, for who holds the GIL.
+    """`parallel_shares` of a loop that computes ``n_values`` values, for a caller with the GIL.
 
     It is released unless these are few: to get it back may take longer than they do.
     """

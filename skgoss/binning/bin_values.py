@@ -20,7 +20,7 @@ from skgoss.columns.columns import Columns, changed, row_positions
 from skgoss.columns.stacked import StackedColumns, pieces
 from skgoss.sources.memory import IN_MEMORY, Memory
 
-# So many buckets separate most bounds, and their table fits the first cache.
+# Enough buckets to separate most bounds; their table fits the first cache.
 BUCKETS_PER_BOUND = 8
 MAX_BUCKETS = 2048
 
@@ -119,7 +119,7 @@ class SparseColumns:
         bins: NDArray[np.uint16],
         n_bins: NDArray[np.integer[Any]],
     ) -> SparseColumns:
-        """Sparse columns of so many bins, from the stored bin of each stored row."""
+        """Sparse columns of ``n_bins`` bins, from the stored bin of each stored row."""
         length, has_bins = np.diff(start), n_bins > 2
         bin_start = np.concatenate([[0], np.cumsum(np.where(has_bins, length, 0))])
         if not has_bins.all():
@@ -297,7 +297,7 @@ def binned(
     n_global: int,
     memory: Memory,
 ) -> Bins:
-    """The bins of values that come in batches, of so many rows altogether."""
+    """The bins of values that come in batches, with ``n_rows`` rows altogether."""
     is_narrow = np.array([m.n_bins for m in mappers], np.int32) <= LANE_CODES
     is_sparse = np.zeros(len(mappers), dtype=bool)
     is_sparse[sparse_numbers(mappers, settings, n_global)] = True
@@ -340,7 +340,7 @@ def find_sparse(
 def sparse_numbers(
     mappers: list[BinMapper], settings: StorageSettings, n_rows: int
 ) -> NDArray[np.int32]:
-    """Which of the used columns of so many rows are sparse.
+    """Which of the used columns are sparse.
 
     None if neither bundles nor entries are made of them.
     """

@@ -41,11 +41,11 @@ _Code = TypeVar("_Code", np.uint8, np.uint16)
 
 # Groups of few codes share a lane if the product of their numbers of codes is at most
 # LANE_CODES. Then the sums of each group must be separated from those of the lane,
-# which pays off for at least so many rows.
+# which pays off from this number of rows on.
 MIN_ROWS_TO_SHARE = 4096
 
-# Measured: a short or an entry costs as much as so many lanes, and a row as much as so
-# many more if rows have entries at all.
+# Measured: the cost of a short and of an entry in lanes, and the cost of a row in lanes
+# if rows have entries at all.
 LANES_PER_SHORT = 2.0
 LANES_PER_ENTRY = 6.0
 LANES_OF_ENTRIES = 10.0
@@ -60,8 +60,8 @@ PACKED_WORK = 0.25
 RECODED_WORK = 0.7
 FILTERED_WORK = 0.2
 
-# Measured: so many bins are gathered in the time that puts one value into its bin, so a
-# further thread pays for so many times more of them.
+# Measured: the number of bins that are gathered in the time that puts one value into
+# its bin. Another thread pays off for that many times more of them.
 GATHERED_PER_VALUE = 64
 
 

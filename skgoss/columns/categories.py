@@ -33,7 +33,7 @@ from skgoss.utils.plain_values import Types, entries
 # float32 holds all integers up to this one exactly.
 FLOAT32_CODES = 1 << 24
 
-# So many values are looked up faster than they are sorted.
+# Up to this number of values, a lookup is faster than a sort.
 FEW_VALUES = 64
 
 # The entries of a vocabulary's state; files say "holds_words" for `needs_encoding`.

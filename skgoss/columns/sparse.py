@@ -18,11 +18,11 @@ from skgoss.columns.columns import KIND_OF_DTYPE, Columns, as_kind, changed
 from skgoss.utils.locks import cached_property
 from skgoss.utils.plain_values import INT32_MAX
 
-# Columns are made in spans of so many bytes, or in at most so many spans.
+# The bytes of a span of columns that are made together, and the most spans.
 SPAN_BYTES = 24 << 20
 MAX_SPANS = 16
 
-# A further thread pays off for so many more entries.
+# The number of entries for which another thread pays off.
 ENTRIES_PER_THREAD = 1 << 16
 
 
@@ -408,7 +408,7 @@ class CompressedRows:
         *,
         is_constant: bool,
     ) -> Iterator[tuple[slice, Columns]]:
-        """Spans of columns that have so many entries in ``total``."""
+        """Spans of columns; ``total`` has the number of entries of each column."""
         X = self.matrix.X
         chunks, counts = self.matrix.count(n_threads)
         values = X.data[: 0 if is_constant else None].view(f"u{X.data.itemsize}")
@@ -442,7 +442,7 @@ class CompressedRows:
 
 
 def _spans(total: NDArray[np.int64], n_most: int, n_entries: int) -> list[slice]:
-    """Divide columns of so many entries into spans of about ``n_most``.
+    """Divide columns into spans of about ``n_most`` entries.
 
     Making a span reads all rows, so it should have at least as many entries as rows.
     """

@@ -208,7 +208,7 @@ def check_sum(
 ) -> None:
     """Check that the weighted sum of a target is finite, so that it has a mean."""
     if weight is None and partition is None and len(target):
-        # No sum is larger than so many of the largest values, unless one is NaN.
+        # No sum exceeds the number of values times the largest one, unless one is NaN.
         largest = max(-float(target.min()), float(target.max()))
         if largest * target.size <= _LARGEST_SUM:
             return
@@ -243,7 +243,7 @@ def classes(y: NDArray[Any], parts: Parts | None = None) -> NDArray[Any]:
             of_ranks = [labels for _, labels in parts.of_ranks_with_rows(labels)]
             labels = np.unique(np.concatenate(of_ranks))
         if labels.dtype.kind not in "biu":
-            # With so many rows that scikit-learn does not warn of too many labels.
+            # Enough rows that scikit-learn does not warn of too many labels.
             n_more = len(labels) + 1
             _check_labels(np.append(labels, labels[:1].repeat(n_more)))
     except TypeError as error:

@@ -13,7 +13,7 @@ from skgoss.distributed.collectives import Collectives
 
 READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 
-# Frames of at most so many bytes together are sent at once.
+# Frames of at most this total size, in bytes, are sent at once.
 MOST_BYTES_JOINED = 1 << 14
 
 Frame = bytes | memoryview

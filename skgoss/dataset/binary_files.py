@@ -63,7 +63,7 @@ def write(
 
 
 def write_sections(file: BinaryIO, sections: Sections, min_size: int) -> None:
-    """Write an archive of at least so many bytes."""
+    """Write an archive of at least ``min_size`` bytes."""
     plain: dict[str, Any] = {
         "version": _VERSION,
         **{section: {} for section in sections},

@@ -61,7 +61,7 @@ class Fields:
     def completed(self, values: Mapping[str, Any], n_rows: int | None) -> Fields:
         """The fields, with values that the data hold for those that are not set.
 
-        ValueError if fields are invalid, or not those of so many rows.
+        ValueError if fields are invalid, or have another number of rows.
         """
         self.check(n_rows)
         missing: Any = {}

@@ -18,11 +18,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-# Arrays of at most so many bytes are gathered and added by every rank. Of larger ones,
-# each rank adds up one piece.
+# Arrays of at most this size in bytes are gathered and added by every rank. Of larger
+# ones, each rank adds up one piece.
 MOST_BYTES_GATHERED = 1 << 16
 
-# Of so many integers or more, only those that are not zero are sent, with their
+# From this number of integers on, only those that are not zero are sent, with their
 # indices, if they are at most this fraction.
 FEW_INTEGERS = 512
 SPARSE_FRACTION = 0.25

@@ -20,11 +20,11 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Keys = NDArray[np.uint64]
 
-# At most so many rows of all groups are gathered.
+# The maximum number of rows of all groups that are gathered.
 FEW = 65_536
 
-# Rows are counted by so many bits of group and key together, and of the key alone by so
-# many at least.
+# The number of bits of group and key together by which rows are counted, and the least
+# number of bits of the key.
 MOST_BITS = 17
 LEAST_BITS = 8
 

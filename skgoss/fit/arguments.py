@@ -75,7 +75,7 @@ class FitArguments:
     # What is chosen in a fit is chosen on later rows.
     time: Any = None
 
-    # LightGBM 2 and 3 print the metrics of so many rounds, or of each.
+    # LightGBM 2 and 3 print the metrics every ``verbose`` rounds; True: of each round.
     verbose: bool | int = False
 
     def with_messages(self) -> FitArguments:

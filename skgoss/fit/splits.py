@@ -228,7 +228,7 @@ def of_equal_size(
 
 
 def sample(at: Indices, groups: NDArray[Any] | None, n_rows: int, seed: int) -> Indices:
-    """About so many of the rows ``at``, ascending; groups of all rows stay whole."""
+    """About ``n_rows`` of the rows ``at``, ascending; groups of all rows stay whole."""
     random = np.random.default_rng(seed)
     if groups is None:
         return np.sort(random.choice(at, n_rows, replace=False))

@@ -128,7 +128,7 @@ class TimeLimit:
         return max(0.0, self._end - time.monotonic())
 
     def is_over(self, seconds: float = 0.0) -> bool:
-        """Whether no time is left for what takes so many seconds."""
+        """Whether less than ``seconds`` are left."""
         is_over = self.left <= seconds or self.interrupted.is_set()
         self.is_reached |= is_over
         return is_over

@@ -42,8 +42,8 @@ from skgoss.utils.plain_values import Types, entries, vector, vectors
 # Linear leaves: the maximum size of a chunk of leaf numbers, one a row and tree.
 LEAVES_AT_ONCE = 1 << 21
 
-# So many rows are sooner compared with thresholds than ranked among them; half as many
-# where there are sets of categories.
+# Up to this number of rows, comparing with thresholds is faster than ranking; half of
+# it where there are sets of categories.
 FEW_ROWS = 32
 
 # Thresholds of larger magnitude separate missing values from all numbers.
@@ -415,7 +415,7 @@ class Ensemble:
         return columns
 
     def _divisor(self, n_trees: int) -> int:
-        """What the scores of so many trees are divided by."""
+        """The divisor of the scores of ``n_trees`` trees."""
         return max(1, n_trees // self.n_scores) if self.average else 1
 
     def staged_predictions(

@@ -345,7 +345,7 @@ class FittedModel:
         return replace(self, trees=trees, out_of_fold=out_of_fold, baseline=None)
 
     def of_fewer_rounds(self, n_rounds: int) -> Self:
-        """The model of a fit that ends after so many rounds, if there are more.
+        """The model of a fit that ends after ``n_rounds`` rounds, if there are more.
 
         It lacks what is computed from the scores of all rounds.
         """

@@ -106,7 +106,7 @@ class SharedFits:
         self.n_threads = 1  # of each fit and prediction
         self.keeps_models = False  # for fits of fewer rounds
         self.grows = False  # whether fits are kept, and go on for more rounds
-        self.most_recent = 0  # of the other results, so many are kept
+        self.most_recent = 0  # the number of other results that are kept
         self.most_in_leaf = 0  # the largest ``min_child_samples`` of the fits
         self._growing: dict[Key, Future[Any]] = {}
         self._models: dict[Key, Future[Any]] = {}

@@ -21,7 +21,7 @@ from skgoss.utils.correct_rounding import log1p
 
 Floats = NDArray[np.float64]
 
-# `most_likely` ends before a step that is shorter, or after so many.
+# `most_likely` ends before a step shorter than this, or after this number of steps.
 _LAST_STEP = 1e-7
 _MOST_STEPS = 100
 

@@ -107,7 +107,7 @@ IDENTITY = Link()
 def row_link(
     link: Link, n_scores: int, *, both: bool = False
 ) -> link_kernels.RowLink | None:
-    """The link of rows with so many scores; None if only `transform` has it.
+    """The link of rows with ``n_scores`` scores; None if only `transform` has it.
 
     With ``both``, the one prediction p of a row becomes two: 1 - p and p.
     """

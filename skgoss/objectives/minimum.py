@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-# Where no slope is steeper, or after so many steps, it ends.
+# It ends where no slope is steeper, or after this number of steps.
 _FLAT = 1e-6
 _MOST_STEPS = 200
 # A step must reduce the function by this fraction of what its slope promises; it is
-# halved at most so many times.
+# halved at most this number of times.
 _LEAST_FALL = 1e-4
 _HALVINGS = 30
 

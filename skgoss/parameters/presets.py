@@ -38,7 +38,7 @@ _OF_ALL = _OF_ROUNDS | {"folds"}
 # The rounds of a fit to too few rows for folds.
 _ROUNDS_WITHOUT = 200
 
-# With so many times the rows, rounds are multiplied with their number to this power.
+# The number of rounds grows with the number of rows to this power.
 _POWER_OF_ROWS = 0.35
 
 # From so many rows on, a search uses a sample of them, and the last fit has at most so
@@ -71,7 +71,7 @@ class Search(NamedTuple):
     late: Kinds = ()  # candidates that are compared only if there is little noise
     shared: frozenset[str] = frozenset()  # options that these take from the best one
     n_batches: int = 2
-    patience: int = 1  # ends after so many batches without a better candidate
+    patience: int = 1  # batches without a better candidate before the search ends
 
     def batch(
         self, number: int, best: Mapping[str, Any], n_rounds: float, seed: int

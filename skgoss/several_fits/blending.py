@@ -25,14 +25,14 @@ from skgoss.utils.correct_rounding import geometric_mean
 
 Floats = NDArray[np.float64]
 
-# Hill climbing adds so many models, and keeps predictions fast.
+# The number of models that hill climbing adds; few keep predictions fast.
 _ADDITIONS = 25
 _MOST_MEMBERS = 6
 
 # The squared errors of a mean of models are no smaller, by those of one.
 _LEAST_SHARE = 0.25
 
-# The factors of raw scores that are tried are between these. With so many rows, half
+# The range of the factors of raw scores that are tried. With this number of rows, half
 # of the best factor's difference to 1 is used: docs/measured-accuracy.md.
 _FACTORS = (0.5, 2.0)
 _ROWS_FOR_HALF = 1000
@@ -156,7 +156,7 @@ def joined(
 
 
 def _last_metrics(history: History, n_rounds: int) -> dict[str, float]:
-    """The metrics of one evaluation set after so many rounds."""
+    """The metrics of one evaluation set after ``n_rounds`` rounds."""
     by_metric = next(iter(history.values()), {})
     return {name: values[n_rounds - 1] for name, values in by_metric.items()}
 

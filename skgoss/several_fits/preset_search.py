@@ -369,7 +369,7 @@ class Candidate(Racer):
         return self.n_leaves_grown / self.n_grown
 
     def n_fits(self, n_rows: int, usual: float | None) -> float:
-        """An estimate of the time so far: so many fits of all rows would take it.
+        """An estimate of the time so far, in fits of all rows.
 
         Rounds of these have ``usual`` leaves; None: as many as here. Small steps may
         take as many more.
@@ -388,7 +388,7 @@ class Candidate(Racer):
         return self._fits_of_round(usual) * n_rounds * small
 
     def rounds_of_fits(self, n_fits: float, usual: float | None) -> float:
-        """So many rounds of all rows take the time of some fits."""
+        """The number of rounds of all rows that take the time of ``n_fits`` fits."""
         return n_fits / self._fits_of_round(usual)
 
     def _fits_of_round(self, usual: float | None) -> float:

@@ -29,7 +29,7 @@ GROWTH = 1.25
 # A candidate is dropped if a one-sided test on the folds, of this level, says that it
 # cannot catch up.
 LEVEL = 0.4
-# The gain of a doubling of rounds is at most so much of that of the one before.
+# The gain of a doubling of rounds is at most this fraction of that of the last one.
 _LARGEST_SHRINKAGE = 0.9
 
 # More candidates than these are screened on one fold first, in the last of these
@@ -40,7 +40,7 @@ _SCREENINGS = (-10, -4, 0)
 _LEFT_AFTER_SCREENING = 10
 _SURVIVORS = 5
 
-# Without a better score after so many steps, a candidate has found its rounds.
+# After this number of steps without a better score, a candidate has found its rounds.
 _PATIENCE = 2
 # Steps of a preset are shorter, because it pays for each round after the best one.
 STEP_OF_PRESETS = 0.6
@@ -60,7 +60,7 @@ def screenings(n_racers: int) -> list[tuple[int, int]]:
 
 @cache
 def _usual_rounds(stage: float, n_leaves: int) -> float:
-    """The rounds after a stage of trees of so many leaves, at the usual rate."""
+    """The rounds after a stage of trees of ``n_leaves`` leaves, at the usual rate."""
     of_stage = _FIRST_ROUNDS * power(GROWTH, stage)
     return of_stage * power(_USUAL_LEAVES / n_leaves, _POWER_OF_LEAVES)
 
@@ -129,7 +129,7 @@ class Racer:
         return dict(zip(self.rounds, self.means, strict=True))
 
     def best_until(self, n_rounds: float) -> float:
-        """The best mean score after so many rounds, between those of stages."""
+        """The best mean score up to ``n_rounds``, interpolated between stages."""
         best = -np.inf
         for before, after, score in zip(
             (0, *self.rounds), self.rounds, self.means, strict=False

@@ -13,7 +13,7 @@ from skgoss.sources.source import Batch, Source, batch_rows
 from skgoss.utils.locks import cached_property
 from skgoss.utils.messages import errors_at
 
-# Pages of a column are read through a buffer of so many bytes, and not all at once.
+# Pages of a column are read through a buffer of this size in bytes, not all at once.
 _BUFFER = 1 << 18
 
 # How files of these formats begin.

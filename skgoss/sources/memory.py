@@ -15,7 +15,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from skgoss.utils.messages import warn
 
-# So many bytes are written at a time where the system cannot reserve a file.
+# The bytes written at a time where the system cannot reserve a file.
 _CHUNK = 1 << 24
 # Where Linux shows the limits of control groups, of the second version and the first.
 _LIMITS = {

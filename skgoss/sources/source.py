@@ -23,8 +23,8 @@ from skgoss.utils.messages import hint
 BATCH_VALUES = 1 << 21
 MIN_ROWS = 256
 
-# Marks are computed for so many values at a time, by the top byte of a product with an
-# odd number near 2^64 divided by the golden ratio (Knuth, vol. 3, section 6.4).
+# The number of values whose marks are computed at a time, by the top byte of a product
+# with an odd number near 2^64 divided by the golden ratio (Knuth, vol. 3, section 6.4).
 _MARKED = 1 << 18
 _MIXER = np.uint64(0x9E3779B97F4A7C15)
 

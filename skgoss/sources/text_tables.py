@@ -35,7 +35,7 @@ _SPELLINGS = [
     "NaN",
 ]
 NO_ROWS = "the file has no rows."
-# The format is guessed from so many lines.
+# The number of lines that the format is guessed from.
 _N_LINES = 32
 TAB = "\t"
 _LINE_END = re.compile(rb"\r\n?|\n")

@@ -31,7 +31,7 @@ from skgoss.utils.messages import warn
 # Of the index of a round and the ensemble so far: whether the fit is over.
 AfterRound = Callable[[int, Callable[[], Ensemble]], bool]
 
-# A fit says that it has ended before so many rounds or more that the user asked for.
+# A fit that ends early warns if the user asked for at least this number of rounds.
 _MANY_ROUNDS = 500
 
 

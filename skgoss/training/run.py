@@ -49,7 +49,7 @@ class Run:
         return self.rounds.current_iteration() - self.rounds.first_round
 
     def advance(self, n_rounds: int, is_over: Callable[[], bool] = never) -> None:
-        """Boost until there are so many rounds; fewer if no tree can be split.
+        """Boost until there are ``n_rounds`` rounds; fewer if no tree can be split.
 
         After each round, ``is_over`` tells whether the run ends with it.
         """

@@ -100,9 +100,9 @@ class Schedule(CertainEnd):
             thread.join()
 
     def reach(self, n_steps: int, ahead: int = 0) -> None:
-        """Wait until each run has done so many steps or has ended.
+        """Wait until each run has done ``n_steps`` steps or has ended.
 
-        Threads that are free do up to so many steps ``ahead`` of that, also afterwards.
+        Free threads do up to ``ahead`` steps more, also afterwards.
         The first error is raised, in the order of the runs; that of a step ahead, only
         when it is asked for.
         """

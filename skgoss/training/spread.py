@@ -22,7 +22,7 @@ Singles = NDArray[np.float32]
 _DOUBT = 0.7
 _MOST_SHRINKAGE = 0.9
 
-# A level is found by so many Newton steps at most, which end with a short one.
+# The maximum number of Newton steps for a level; a short step ends them.
 _LEVEL_STEPS = 5
 _SHORT_STEP = 0.02
 _TRUST_STEPS = 20

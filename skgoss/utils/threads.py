@@ -30,7 +30,7 @@ def _counted_cores(
     return joblib.cpu_count(only_physical_cores=only_physical)
 
 
-# So many threads may run on any machine, however few cores it has.
+# The number of threads that may run on any machine, however few cores it has.
 FEW_THREADS = 8
 
 

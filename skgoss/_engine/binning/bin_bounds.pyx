@@ -44,7 +44,7 @@ cdef enum:
 cdef Py_ssize_t group_size(
     Py_ssize_t n_features, int n_threads, int64_t n_values,
 ) noexcept nogil:
-    """How many columns of so many values are read at a time: about equal numbers."""
+    """How many columns are read at a time: about equal numbers."""
     cdef Py_ssize_t n_most = max(
         <Py_ssize_t> GROUP, <Py_ssize_t> GROUP_PER_THREAD * n_threads,
         <Py_ssize_t> (GROUP_VALUES // max(n_values, <int64_t> 1)))
@@ -54,7 +54,7 @@ cdef Py_ssize_t group_size(
 
 
 def scratch_size(Py_ssize_t n_features, int n_threads, int64_t n_values) -> int:
-    """64-bit numbers that ``find_bounds`` needs for columns of at most so many values."""
+    """The 64-bit numbers that ``find_bounds`` needs for columns of at most ``n_values`` values."""
     cdef Py_ssize_t n_columns = group_size(n_features, n_threads, n_values)
     return n_columns * whole_blocks(n_values) + SCRATCH_PER_VALUE * n_threads * n_values
 

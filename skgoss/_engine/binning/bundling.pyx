@@ -125,7 +125,7 @@ cdef void open_slot(Slots* slots, int slot, int64_t* conflicts_out) noexcept nog
 cdef void add_column(
     const SparseColumns* sparse, Slots* slots, Py_ssize_t column, int slot, int64_t conflicts,
 ) noexcept nogil:
-    """Add the column to the slot's bundle, which has so many conflicts then."""
+    """Add the column to the slot's bundle, and note its number of conflicts."""
     cdef uint64_t bit = <uint64_t>1 << slot
     cdef uint64_t* word
     cdef int64_t i

@@ -12,7 +12,7 @@ cdef enum:
     RADIX_COUNTERS = 6 * 2048
     # Below this many values the short histograms are cheaper than the fewer passes.
     SMALL_SORT = 4096
-    # Keys are sorted by so many of their highest digits first: few share them and differ.
+    # The number of highest digits by which keys are sorted first: few keys share these and differ.
     FEW_DIGITS = 2
 
 

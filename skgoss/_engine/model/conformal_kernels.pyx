@@ -7,7 +7,7 @@ from libc.stdlib cimport free, malloc
 from skgoss._engine.threads cimport parallel_shares
 
 cdef enum:
-    # Below so many searches, starting a thread team costs more than it saves.
+    # Below this number of searches, starting a thread team costs more than it saves.
     MIN_FOR_TEAM = 2000
     ROWS_PER_TASK = 64
 

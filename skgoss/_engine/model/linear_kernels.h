@@ -13,7 +13,7 @@
 
 /* Rows of a block; its columns lie one after the other, so far apart. */
 #define LINEAR_ROWS 256
-/* Sums have so many lanes, whatever the instruction set. */
+/* The number of lanes of a sum, whatever the instruction set. */
 #define LINEAR_WIDTH 8
 /* Copy the values of n rows in p columns into a block. */
 static void load_columns(const uint64_t *address, const int64_t *stride, const int32_t *feature,

@@ -431,7 +431,7 @@ cdef struct LeafLoop:
     Rates rates
     Line lines                # of the first leaf; those of the others follow
     const double* leaf_value
-    double* memory            # of each thread, so many doubles
+    double* memory            # of each thread, ``memory_size`` doubles
     Py_ssize_t memory_size
     double* score
     Watch watch
@@ -630,7 +630,7 @@ cdef struct AddLoop:
     int64_t first_score
     int64_t n_scores
     double* score
-    double* memory            # of each thread, so many
+    double* memory            # of each thread, ``share`` doubles
     int64_t share
     Watch watch
 

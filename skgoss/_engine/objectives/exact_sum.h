@@ -22,7 +22,7 @@
 /* Terms of a block, at most. */
 #define EXACT_BLOCK 1024
 
-/* Plain sums have so many parts, whatever the instruction set, so their bits do not depend on
+/* The number of parts of a plain sum, whatever the instruction set, so its bits do not depend on
  * it. */
 #define EXACT_WIDTH 8
 

@@ -97,7 +97,7 @@ def apply(
 
 
 cdef int64_t mixed_rows(int64_t n_scores) noexcept nogil:
-    """So many rows are turned at a time."""
+    """The number of rows that are turned at a time."""
     return min(<int64_t> TURNED_ROWS, softmax_block(n_scores))
 
 

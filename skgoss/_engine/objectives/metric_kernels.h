@@ -10,7 +10,7 @@
 #include "elementary.h"
 #include "simd.h"
 
-/* Extremes and counts over rows have so many lanes, which the rows join in turn: the compiler
+/* The number of lanes of extremes and counts over rows, which the rows join in turn: the compiler
  * makes a vector of them. */
 #define METRIC_WIDTH 8
 

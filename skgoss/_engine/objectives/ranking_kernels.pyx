@@ -29,11 +29,11 @@ cdef extern from "ranking_kernels.h" nogil:
     void exp_link(double* x, double slope, int64_t n) noexcept
 
 cdef enum:
-    # Below so many documents (times the pairs of each) a thread team costs more than it saves.
+    # Below this number of documents (times the pairs of each), a team costs more than it saves.
     MIN_ROWS_FOR_TEAM = 20000
     # Queries that a thread takes at a time: they differ in size.
     QUERIES_PER_TASK = 16
-    # So many best documents are found without an order of the others.
+    # Up to this number of best documents are found without an order of the others.
     MAX_INSERTION_SORT = 16
     # Doubles of work space a document needs: two copies of Ranked and five numbers.
     WORK_PER_DOCUMENT = 9

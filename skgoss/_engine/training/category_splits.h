@@ -24,10 +24,10 @@
    search_feature. */
 #define CATEGORY_SCRATCH(n_bins) (4 * (size_t)(n_bins))
 
-/* So few categories are sorted by insertion. */
+/* Up to this number of categories, sorting is by insertion. */
 #define FEW_CATEGORIES 24
 
-/* The ends of a list of so many times as many categories are found by a sample of so many. */
+/* The ends of a list that is this many times as long are found by a sample. */
 #define TIMES_AS_LONG 16
 #define SAMPLED_RANKS 32
 

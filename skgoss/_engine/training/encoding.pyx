@@ -39,7 +39,7 @@ cdef extern from "encoding.h" nogil:
         double hessian_scale, int64_t* pairs_out)
 
 cdef enum:
-    ROW_BLOCK = 4096        # so few stay near between the sweeps over them
+    ROW_BLOCK = 4096        # few enough to stay in the cache between the sweeps over them
     MAX_COUNT_BITS_CONSTANT = 20
     MIN_TYPICAL_UNITS = 16  # packed numbers that are typically fewer units are too coarse
     MAX_WIDE_BITS = 50      # `nearest` rounds up to 51

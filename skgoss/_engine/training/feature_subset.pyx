@@ -22,9 +22,9 @@ cdef extern from "feature_subset.h" nogil:
     void add_digits(const uint8_t* codes, Py_ssize_t n, int radix, uint8_t* lane)
 
 cdef enum:
-    # A search takes so many times as long for a category as for a bin of numbers.
+    # The time of a search for a category, relative to that for a bin of numbers.
     CATEGORY_VISITS = 10
-    # Below so many bytes of rows, or entries, a team costs more than it gives.
+    # Below this number of bytes of rows, or entries, a team costs more than it gives.
     MIN_BYTES_FOR_TEAM = 200000
     MIN_ENTRIES_FOR_TEAM = 20000
 

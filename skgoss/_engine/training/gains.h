@@ -195,7 +195,7 @@ static inline int gain_form(const SplitRules *rules)
     return rules->l1 > 0 ? FORM_ELASTIC : FORM_RIDGE;
 }
 
-/* The hessian of so many average rows of a node, less half a one for rounding. Limits on rows
+/* The hessian of ``rows`` average rows of a node, less half a row for rounding. Limits on rows
    are limits on it, too: rows of tiny hessians say little, and leaves of nothing else would
    let training run away. LightGBM's counts, which it estimates by hessians, do the same.
    One row is no limit: then weights mean copies. Nor are hessians that are equal, apart from
@@ -206,7 +206,7 @@ static inline double curvature(double rows, Sums node, const SplitRules *rules)
     return rules->limits_hessians && rows > 1 ? (rows - 0.5) * average : 0;
 }
 
-/* The least hessian of a child of which so many rows are asked. */
+/* The least hessian of a child that must have ``rows`` rows. */
 static inline double least_hessian(double rows, Sums node, const SplitRules *rules)
 {
     double least = curvature(rows, node, rules);

@@ -50,12 +50,12 @@ cdef extern from "histogram.h" nogil:
 cdef enum:
     # Accumulators of a tile, which has whole eights of lanes.
     SUMS_PER_TILE = 16 * 264
-    # The tiles of so many rows are near while one thread sums them, and those of more rows if
-    # there are too many lanes to sum all of them at once.
+    # Up to this number of rows, tiles stay in the cache while one thread sums them; with more
+    # rows, tiles are used if there are too many lanes to sum all of them at once.
     MAX_TILED_ROWS = 8192
     MIN_TILED_LANES = 512
     MIN_TILES = 4
-    # A task has so many times more updates than histogram bins to move its sums to.
+    # The number of updates of a task for each histogram bin that its sums are moved to.
     UPDATES_PER_BIN = 20
     LANES_AT_ONCE = 8         # by which rows are read
 
@@ -417,7 +417,7 @@ cdef int start_tiles(Shared* shared, Workspace* ws) noexcept nogil:
 
 
 cdef int make_room(TileSums* sums, int64_t room) noexcept nogil:
-    """Let a thread have so many histogram bins for the sums of a tile."""
+    """Let a thread have ``room`` histogram bins for the sums of a tile."""
     if room <= sums.room:
         return 0
     free(sums.values)

@@ -26,7 +26,7 @@ cdef extern from "leaf_values.h" nogil:
 
 cdef enum:
     ROWS_PER_WINDOW = 32768
-    # A window has so many rows for each leaf, so that visits of a leaf are worth it.
+    # The rows of a window for each leaf, so that visits of a leaf are worth it.
     ROWS_PER_VISIT = 64
 
 

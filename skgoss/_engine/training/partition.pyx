@@ -42,7 +42,7 @@ cdef enum:
     # Rows whose records are in the nearest cache when they are moved.
     ROW_BLOCK = 1024
     MAX_SHARES = 64           # of rows, one for each thread
-    # Finding a stored row costs as much as moving so many from a leaf to its children.
+    # The cost of finding a stored row, in rows moved from a leaf to its children.
     ROWS_PER_STORED = 4
 
 # ------------------------------------------------------------------ the two sides of a split

@@ -45,14 +45,14 @@ cdef enum:
     BLOCK = 8192
     # Of a digit of a radix selection; its counters stay in the first cache.
     DIGIT_BITS = 10
-    # One-side sampling guesses from about so many rows, of which there are at least
+    # The approximate number of rows that one-side sampling guesses from; there are at least
     # MIN_PILOT_STRIDE times as many.
     MAX_PILOT_ROWS = 8192
     MIN_PILOT_STRIDE = 64
     # The largest draw of a row.
     MAX_DRAW = 0x80000000
 
-# Windows reach so many standard deviations to either side of what is expected.
+# Windows reach this number of standard deviations to either side of what is expected.
 cdef double WINDOW_SIGMAS = 5.0
 
 

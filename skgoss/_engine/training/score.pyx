@@ -258,7 +258,7 @@ cdef void score_rows(
 
 cdef struct Scoring:
     const ScorePlan* plan
-    char* room                # of each thread, so many bytes
+    char* room                # of each thread, ``share`` bytes
     Py_ssize_t share
     double* score
 

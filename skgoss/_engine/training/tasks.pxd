@@ -9,12 +9,12 @@ from skgoss._engine.training.split cimport Split
 from skgoss._engine.training.workspace cimport Leaf, Shared, Workspace
 
 cdef enum:
-    # A thread gets so many tasks of a loop in the mean, so that one that is held up does not hold
-    # up the others.
+    # The mean number of tasks of a loop for each thread, so that one that is held up does not
+    # hold up the others.
     TASKS_PER_THREAD = 4
-    # And so many updates or visits of bins at least, or else waking it costs more than it gives.
+    # The least number of updates or visits of bins that pays for waking a thread.
     MIN_WORK_PER_THREAD = 8000
-    # Stacks of so many pieces, each of which is twice as long as the last one, never move.
+    # The number of pieces of a stack, each twice as long as the last one, so that none moves.
     PIECES = 24
     FIRST_PIECE = 64
 

@@ -42,7 +42,7 @@ from skgoss._engine.training.workspace cimport (
     Scratch, Shared, Workspace, free_slot, free_slots, heap_pop, heap_push, heap_remove)
 
 cdef enum:
-    # The updates and visits of bins that a thread gets at a time, if there are so many.
+    # The maximum number of updates and visits of bins that a thread gets at a time.
     WORK_PER_THREAD = 400000
     # A leaf of less work is divided by one thread.
     MIN_SHARED_WORK = 60000

@@ -366,6 +366,20 @@ def test_early_stopping_keeps_the_baseline_of_the_best_round():
     )
 
 
+def test_the_best_round_after_an_earlier_model_has_its_baseline():
+    options = {"objective": "cox", "num_leaves": 15, "min_child_samples": 5}
+    first = LGBMRegressor(**options, n_estimators=3).fit(X[80:], Y[80:])
+    model = LGBMRegressor(**options, n_estimators=200, early_stopping_round=5)
+    model.fit(X[80:], Y[80:], eval_set=[(X[:80], Y[:80])], init_model=first)
+    n_rounds = model.best_iteration_ - 3
+    assert 0 < n_rounds < 195
+    again = LGBMRegressor(**options, n_estimators=n_rounds)
+    again.fit(X[80:], Y[80:], init_model=first)
+    np.testing.assert_array_equal(
+        again._model.baseline.hazard, model._model.baseline.hazard
+    )
+
+
 @pytest.mark.parametrize("kind", ["dart", "rf"])
 def test_baselines_of_other_boosting_types(kind):
     options = {"subsample": 0.7, "subsample_freq": 1} if kind == "rf" else {}

@@ -325,6 +325,24 @@ def test_a_refit_has_the_calibration_of_its_folds():
     assert factor != pytest.approx(1.0)
 
 
+def test_a_refit_is_not_calibrated_as_a_mean():
+    """A mean of models has smaller errors than one model, which a refit is."""
+    X, y = numbers()
+    tested, ones = np.zeros((len(y), 2)), np.ones(len(y))
+    for twin, test in twins(objective="normal"):
+        tested[test] = twin.predict(X[test], raw_score=True)
+    moved = calibration("normal", tested, y, ones)
+    model = fit(objective="normal", refit=True)
+    again = skgoss.LGBMRegressor(
+        objective="normal",
+        n_estimators=model.booster_.current_iteration(),
+        num_leaves=7,
+        min_child_samples=5,
+    ).fit(X, y)
+    found, expected = (m.predict(X, raw_score=True) for m in (model, again))
+    np.testing.assert_allclose(found, moved(expected), rtol=1e-3, atol=1e-3)
+
+
 def test_scores_of_other_models_are_not_calibrated(monkeypatch):
     X, y = numbers()
     first = skgoss.LGBMRegressor(objective="normal", n_estimators=3).fit(X, y)

@@ -609,3 +609,24 @@ def test_other_rows_do_not_change_the_fit_that_they_go_on_from():
     assert before is not after
     assert before.ensemble().n_trees == n_trees == len(before._trees_by_round())
     assert (len(after.sets), len(after.unlisted_sets)) == n_sets
+
+
+def test_leaves_of_dropped_trees_get_the_value_that_is_set():
+    booster = updated(started("dart", drop_rate=0.4, skip_drop=0.0), 8)
+    factors = booster._fit.state.finished.factors
+    assert len(np.unique(factors)) > 2
+    for tree in range(8):
+        booster.set_leaf_output(tree, 1, 0.1 * tree)
+        assert booster.get_leaf_output(tree, 1) == pytest.approx(0.1 * tree)
+
+
+def test_training_starts_from_the_first_rows_after_all_rounds_are_taken_back():
+    booster = started()
+    start = booster.train_set.get_label().mean()
+    updated(booster, 1).update(train_set=Dataset(X, Y + 10.0))
+    for _ in range(2):
+        booster.rollback_one_iter()
+    booster.update()
+    other = Dataset(X, Y + 10.0, init_score=np.full(len(Y), start))
+    expected = train({**options("gbdt"), "boost_from_average": False}, other, 1)
+    np.testing.assert_allclose(booster.predict(X), start + expected.predict(X))

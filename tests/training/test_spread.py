@@ -432,3 +432,18 @@ def test_forests_learn_no_distribution():
     for name, target in (("normal", y), ("aft_normal", np.column_stack([y, y]))):
         with pytest.raises(ValueError, match=f"{name}.*Use boosting_type='gbdt'"):
             forest.set_params(objective=name).fit(X, target)
+
+
+def test_noise_is_measured_again_if_no_round_is_left():
+    X, rng = rows(5)
+    y = X[:, 0] + rng.normal(size=2 * N)
+    options = {"objective": "normal", "learning_rate": 0.3, "num_leaves": 63}
+    again = Booster({"objective": "normal", "num_leaves": 4}, Dataset(X, y))
+    again.update()
+    again.rollback_one_iter()
+    again.reset_parameter(options)
+    expected = Booster(options, Dataset(X, y))
+    for booster in (again, expected):
+        for _ in range(3):
+            booster.update()
+    np.testing.assert_array_equal(raw(again, X), raw(expected, X))

@@ -630,3 +630,17 @@ def test_training_starts_from_the_first_rows_after_all_rounds_are_taken_back():
     other = Dataset(X, Y + 10.0, init_score=np.full(len(Y), start))
     expected = train({**options("gbdt"), "boost_from_average": False}, other, 1)
     np.testing.assert_allclose(booster.predict(X), start + expected.predict(X))
+
+
+def test_sets_of_the_training_rows_have_their_metrics_after_constant_trees():
+    rare = np.where(np.arange(240) % 60 == 0, 2, X[:, 0] > 0)
+    data = Dataset(X, rare)
+    booster = Booster(BASE | THREE | {"min_child_weight": 4.0}, data)
+    booster.add_valid(data.create_valid(X, rare), "same")
+    for _ in range(2):
+        booster.update()
+        n_leaves = booster.trees_to_dataframe().groupby("tree_index").size()
+        assert (n_leaves > 1).tolist()[-3:] == [True, True, False]
+        ((*_, expected, _),) = booster.eval_train()
+        ((*_, found, _),) = booster.eval_valid()
+        assert found == expected

@@ -9,6 +9,7 @@ import pytest
 from ranks import by_partition
 
 from skgoss.distributed import order_statistics
+from skgoss.distributed.row_partition import RowPartition
 from skgoss.objectives.percentiles import GroupedRows, percentile, percentiles
 
 
@@ -114,3 +115,15 @@ def test_percentiles_take_few_collectives(kind, monkeypatch):
     # Totals and rows; and for each digit of the keys, their range and counts.
     n_digits = {"one value": 0}.get(kind, 2)
     assert max(by_partition(n, 3, 1, check)) <= len(levels) * (3 + 2 * n_digits)
+
+
+@pytest.mark.parametrize("other", [[0.5, 2.25], [2.0**55, 1.0]])
+def test_weights_of_one_group_do_not_matter_to_another(other):
+    values = np.array([5.0, 1.0, 3.0, 0.0, 7.0])
+    weight = np.array([1.0, 2.0, 1.0, *other])
+    groups = GroupedRows(np.array([0, 3, 5]), np.arange(5), values, weight, None)
+    found = percentiles(groups, 0.4, RowPartition(5))
+    copies = [5.0, 1.0, 1.0, 3.0]
+    alone = percentile(values[3:], 0.4, weight[3:])
+    np.testing.assert_array_equal(found, [percentile(np.array(copies), 0.4), alone])
+    assert found[0] == pytest.approx(np.quantile(copies, 0.4))

@@ -43,6 +43,16 @@ def metric(name, risk, y=Y, weight=None, objective="cox"):
     return result.value
 
 
+@pytest.mark.parametrize("objective", ["cox", "cox_efron"])
+def test_rows_of_weight_0_are_no_ties(objective):
+    weight = WEIGHT + 0.5
+    weight[::3] = 0.0
+    kept = weight > 0
+    found = metric("cox_nll", X[:, 0], weight=weight, objective=objective)
+    expected = metric("cox_nll", X[kept, 0], Y[kept], weight[kept], objective)
+    assert found == pytest.approx(expected, rel=1e-12)
+
+
 def test_metrics_are_those_of_scikit_survival():
     metrics = pytest.importorskip("sksurv.metrics")
     for _ in range(3):

@@ -459,6 +459,22 @@ def test_weights_mean_copies_in_the_start_score(name, changed):
         np.testing.assert_array_equal(products, expected)
 
 
+@pytest.mark.parametrize(
+    "name", [name for name in WITHOUT_QUERIES if not OBJECTIVES[name].weighs_rows]
+)
+def test_weights_mean_copies_beside_start_scores(name):
+    y, scores = target(name), 0.3 * X[:, :1].T
+    copies = RNG.integers(0, 4, size=N)
+    weighted = make(name, weight=copies.astype(float))
+    copied = make(name, np.repeat(y, copies))
+    n_scores = weighted.n_scores
+    found = weighted.added_start(np.tile(scores, (n_scores, 1)), 1)
+    repeated = np.tile(np.repeat(scores, copies, axis=1), (n_scores, 1))
+    np.testing.assert_allclose(found, copied.added_start(repeated, 1), rtol=1e-5)
+    unweighted = make(name).added_start(np.tile(scores, (n_scores, 1)), 1)
+    assert not np.allclose(found, unweighted, rtol=1e-4)
+
+
 def test_label_weights():
     y = np.array([1.0, 0, 0, 0])
     weight = np.array([1.0, 2, 1, 3])

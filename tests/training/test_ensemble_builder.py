@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from twin import fit, smooth_target, table
 
+from skgoss.model.trees import DEFAULT_LEFT
+
 
 def small(n: int = 300) -> tuple[np.ndarray, np.ndarray]:
     X = table(n, 4, seed=9)
@@ -99,3 +101,11 @@ def test_after_round_sees_every_round_and_stops():
     assert seen == [(0, 1), (1, 2), (2, 3), (3, 4)]
     assert stopped.ensemble.n_rounds == 4
     np.testing.assert_array_equal(stopped.raw(), whole.raw(4))
+
+
+def test_where_nothing_is_missing_the_default_is_left():
+    X, y = small()
+    X += np.array([0.0, 5.0, -5.0, 0.0])
+    trees = fit(X, y, n_estimators=5, use_missing=False).ensemble.arrays
+    assert len(np.unique(trees["split_feature"])) > 1
+    assert (trees["decision_type"] == DEFAULT_LEFT).all()

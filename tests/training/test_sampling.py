@@ -7,7 +7,7 @@ import pytest
 import twin
 from twin import Fit, fit, rounds_of, smooth_target, table
 
-from skgoss import LGBMClassifier, LGBMRegressor
+from skgoss import Booster, Dataset, LGBMClassifier, LGBMRegressor
 from skgoss._engine.training.sampling_kernels import bagging_mask, kept_rows
 
 N = 1200
@@ -271,6 +271,16 @@ def test_max_drop_0_is_no_limit():
     )
     np.testing.assert_array_equal(none, many)
     assert (none != one).any()
+
+
+@pytest.mark.parametrize("uniform", [False, True])
+def test_no_round_drops_more_than_max_drop(uniform):
+    options = {"boosting": "dart", "drop_rate": 1.0, "skip_drop": 0.0, "max_drop": 3}
+    booster = Booster({**options, "uniform_drop": uniform}, Dataset(*data(n=200)))
+    for _ in range(30):
+        booster.update()
+    dropouts = booster._fit.state.finished.dropouts
+    assert max(len(dropout.rounds) for dropout in dropouts) == 3
 
 
 @pytest.mark.parametrize("seed", SAMPLERS)

@@ -447,3 +447,17 @@ def test_noise_is_measured_again_if_no_round_is_left():
         for _ in range(3):
             booster.update()
     np.testing.assert_array_equal(raw(again, X), raw(expected, X))
+
+
+def test_samples_that_measure_noise_do_not_change_the_first_round():
+    X, rng = rows(6)
+    y = X[:, 0] + rng.normal(size=2 * N)
+    # With large steps, the first round draws rows, too.
+    options = {"objective": "normal", "learning_rate": 1.5, "num_leaves": 7}
+    weights = []
+    for more in ({}, {"data_sample_strategy": "goss"}):
+        model = train(options | more, Dataset(X, y), 1)
+        leaves = model.trees_to_dataframe().dropna(subset="weight")
+        leaves = leaves[leaves["left_child"].isna()]
+        weights.append(leaves.groupby("tree_index")["weight"].sum().tolist())
+    np.testing.assert_allclose(*weights, rtol=0.2)

@@ -644,3 +644,22 @@ def test_sets_of_the_training_rows_have_their_metrics_after_constant_trees():
         ((*_, expected, _),) = booster.eval_train()
         ((*_, found, _),) = booster.eval_valid()
         assert found == expected
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case != "no columns"])
+def test_metrics_after_rounds_are_rolled_back_are_those_of_before(case):
+    booster = updated(started(case), 2)
+    booster.add_valid(dataset(case), "v")
+    other = dataset(case, slice(100) if case != "ranks" else slice(None))
+
+    def metrics():
+        results = [*booster.eval_train(), *booster.eval_valid()]
+        # The name is that of the first set, so this one is not listed.
+        return results + booster.eval(other, "v")
+
+    before = metrics()
+    updated(booster, 2)
+    assert metrics() != before
+    for _ in range(2):
+        booster.rollback_one_iter()
+    assert metrics() == before

@@ -149,3 +149,20 @@ def test_objectives_get_groups_by_name_with_rows_in_the_order_of_queries():
         return scale * (y_pred - y_true), np.ones(60)
 
     LGBMRanker(objective=loss, n_estimators=2).fit(X, y, qid=qid)
+
+
+def test_objectives_of_users_start_from_start_scores_alone():
+    X = np.random.default_rng(0).normal(size=(100, 2))
+    y, calls = X[:, 0] + 5.0, []
+
+    def squared(y_true, y_pred):
+        calls.append(y_pred)
+        return y_pred - y_true, np.ones(len(y_true))
+
+    model = LGBMRegressor(objective=squared, n_estimators=3)
+    expected = model.fit(X, y).predict(X)
+    start = np.full(100, 2.0)
+    found = model.fit(X, y + 2.0, init_score=start).predict(X)
+    np.testing.assert_allclose(found, expected)
+    assert len(calls) == 6
+    np.testing.assert_array_equal(calls[3], start)

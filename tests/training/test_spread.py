@@ -461,3 +461,13 @@ def test_samples_that_measure_noise_do_not_change_the_first_round():
         leaves = leaves[leaves["left_child"].isna()]
         weights.append(leaves.groupby("tree_index")["weight"].sum().tolist())
     np.testing.assert_allclose(*weights, rtol=0.2)
+
+
+def test_a_model_that_is_too_certain_of_other_rows_learns_their_spread():
+    X, rng = rows(7)
+    noise = rng.normal(size=2 * N)
+    certain = fitted("normal", X, X[:, 0] + 0.3 * noise)
+    y = X[:, 0] - 3.0 * noise
+    for earlier in (certain, Booster(model_str=certain.booster_.model_to_string())):
+        mean, spread = raw(fitted("normal", X, y, earlier=earlier), X).T
+        assert np.mean(((y - mean) / np.exp(spread)) ** 2) == pytest.approx(1, abs=0.1)

@@ -257,6 +257,7 @@ def test_code_for_text_gives_what_the_text_means(name, library, word):
 UNDECIDED = {
     "several forms": [f"{d}" if d.day % 2 else f"{d:%d.%m.%Y}" for d in DAYS],
     "century": [f"{d:%d.%m}.{d.day + 50}" for d in DAYS],
+    "their years": [f"{d:%d.%m}.{d.day + 20}" for d in DAYS],  # before 2040, or not
     "written in several forms": [
         f"{p}".replace(".", ".,"[i % 2]) for i, p in enumerate(WEIGHTS)
     ],
@@ -369,6 +370,8 @@ def test_columns_with_the_same_code_are_one_warning():
     (text,) = texts(fit, X)
     assert "columns 'd0', 'd1', 'd2', 'd3', 'd4', ...." in text
     assert "'d5'" not in text
+    (text,) = texts(fit, X.drop(columns=["d0", "d1"]))
+    assert "columns 'd2', 'd3', 'd4', 'd5', 'd6'." in text
     X["d3"] = [f"{day:%d.%m.%Y}" for day in DAYS]
     first, second = texts(fit, X)
     assert "'d0', 'd1', 'd2', 'd4', 'd5'" in first

@@ -312,3 +312,15 @@ def test_one_dataset_is_a_list_of_evaluation_sets():
     alone = model.fit(rows, rows[:, 0], eval_set=valid).evals_result_
     listed = model.fit(rows, rows[:, 0], eval_set=[valid]).evals_result_
     assert alone == listed != {}
+
+
+def test_queries_that_are_passed_replace_those_of_a_data_set():
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    y, qid = (X[:, 0] > 0) * 1, np.repeat(np.arange(20), 10)
+    expected = small(LGBMRanker).fit(X, y, qid=qid).predict(X)
+    for passed in ({"qid": qid}, {"group": np.full(20, 10)}):
+        rows = Dataset(X, label=y, group=[150, 50])
+        found = small(LGBMRanker).fit(rows, **passed).predict(X)
+        np.testing.assert_array_equal(found, expected)
+    other = small(LGBMRanker).fit(Dataset(X, label=y, group=[150, 50])).predict(X)
+    assert (other != expected).any()

@@ -550,3 +550,22 @@ def test_the_first_row_outside_the_support_is_named_unless_its_weight_is_0():
     with pytest.raises(ValueError, match=r"-4"):
         model.fit(X, y, sample_weight=weight)
     model.fit(X, y, sample_weight=y > 0)
+
+
+def test_metrics_of_users_get_no_rows_of_weight_zero():
+    X = np.random.default_rng(0).normal(size=(80, 2))
+    weight, seen = np.arange(80) % 4 * 1.0, []
+
+    def metric(y_true, y_pred, weight):
+        seen.append((y_true.tolist(), weight.tolist()))
+        return "own", 0.0, True
+
+    LGBMRegressor(n_estimators=1).fit(
+        X,
+        X[:, 0],
+        eval_set=[(X, X[:, 1])],
+        eval_sample_weight=[weight],
+        eval_metric=metric,
+    )
+    kept = weight > 0
+    assert seen == [(X[kept, 1].tolist(), weight[kept].tolist())]

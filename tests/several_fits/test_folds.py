@@ -506,3 +506,18 @@ def test_what_a_preset_chose_is_told_in_a_line(capsys):
     (line,) = capsys.readouterr().out.splitlines()
     chosen = ", ".join(f"{k}={v}" for k, v in model.preset_params_.items())
     assert line == f"Chosen by preset: {chosen}"
+
+
+@pytest.mark.parametrize("options", [{"early_stopping_round": 5}, {}])
+def test_scores_of_folds_are_those_of_their_predictions(options):
+    X, y = numbers()
+    pairs = list(KFold(3).split(X))
+    options = {"learning_rate": 0.5, "n_estimators": 60, **options}
+    model = LGBMRegressor(folds=pairs, **options).fit(X, y)
+    histories = model.evals_result_.values()
+    assert max(len(history["l2"]) for history in histories) > model.n_iter_ / 3
+    square = (model.oof_prediction_ - y) ** 2
+    expected = [square[test].mean() for _, test in pairs]
+    assert model.oof_score_["l2"] == pytest.approx(np.mean(expected))
+    found = [score["l2"] for score in model.best_score_.values()]
+    np.testing.assert_allclose(found, expected)

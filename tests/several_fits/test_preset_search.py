@@ -1,5 +1,6 @@
 """Searches of presets: who ends because the preset would take too long."""
 
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from skgoss import (
 from skgoss.several_fits import preset_search
 
 X, Y = make_regression(90, 5, noise=10.0, random_state=0)
+AT = np.arange(90)
 
 
 class Stage(NamedTuple):
@@ -189,3 +191,17 @@ def test_presets_of_one_fit_call_callbacks():
     seen = []
     LGBMRegressor(preset="accurate", n_estimators=4).fit(X, Y, callbacks=[seen.append])
     assert [env.iteration for env in seen] == [0, 1, 2, 3]
+
+
+def test_folds_that_end_by_themselves_keep_the_rounds_that_they_have():
+    # The first fold learns that all targets are equal, in one round.
+    pairs = [(AT[:30], AT[30:35]), (AT[30:60], AT[60:]), (AT[60:], AT[35:60])]
+    y = np.where(AT < 30, 1.0, X[:, 0] + 0.1 * X[:, 1])
+    options = {"folds": pairs, "min_child_samples": 2, "n_jobs": 1}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = LGBMRegressor(preset="accurate", **options).fit(X, y)
+    assert max(model.search_results_["n_rounds"]) > 2
+    found = [np.mean((model.oof_prediction_ - y)[test] ** 2) for _, test in pairs]
+    assert np.isfinite(found).all()
+    assert found[0] == pytest.approx(np.mean((y - 1.0)[30:35] ** 2))

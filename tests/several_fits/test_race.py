@@ -299,3 +299,10 @@ def test_references_are_compared_with_and_do_not_grow():
     grown.run()
     assert reference.rounds == [1]
     assert behind.is_dropped
+
+
+def test_an_infinite_loss_on_one_fold_is_failure():
+    failed, best = racer(1, 2, 3), racer(1, 2, 4, spread=0.1)
+    failed.note(np.array([9.0, 9.0, 9.0, 9.0, -np.inf]))
+    drop([best, failed])
+    assert (failed.is_dropped, best.is_dropped) == (True, False)

@@ -663,3 +663,12 @@ def test_metrics_after_rounds_are_rolled_back_are_those_of_before(case):
     for _ in range(2):
         booster.rollback_one_iter()
     assert metrics() == before
+
+
+def test_other_rows_of_weight_zero_are_not_learned():
+    weight = np.arange(240) % 2 * 1.0
+    kept = weight > 0
+    boosters = [updated(started(), 2) for _ in range(2)]
+    boosters[0].update(train_set=Dataset(X, Y, weight=weight))
+    boosters[1].update(train_set=Dataset(X[kept], Y[kept], weight=weight[kept]))
+    assert_same_trees(*boosters)

@@ -161,3 +161,14 @@ def test_files_name_an_objective_whose_links_lightgbm_has(objective, targets, wo
     expected = [] if words is None else [f"objective={words}"]
     assert len(found) == len(expected)
     assert all(line.startswith(w) for line, w in zip(found, expected, strict=True))
+
+
+def test_a_refit_after_an_earlier_model_has_the_rounds_of_the_fit():
+    target = Y + RNG.normal(size=200)
+    first = LGBMRegressor(n_estimators=7).fit(X, target)
+    options = {"n_estimators": 100, "early_stopping_round": 3, "learning_rate": 0.3}
+    fitted, again = (
+        LGBMRegressor(**options, refit=refit).fit(X, target, init_model=first)
+        for refit in (False, True)
+    )
+    assert 7 < fitted.n_iter_ == again.n_iter_ < 107

@@ -282,3 +282,14 @@ def test_refit_accepts_the_categorical_columns_of_the_model():
     booster = LGBMRegressor(n_estimators=2).fit(X, y).booster_
     found = booster.refit(X, y, categorical_feature=["f"], reference=object())
     np.testing.assert_array_equal(found.predict(X), booster.refit(X, y).predict(X))
+
+
+@pytest.mark.parametrize("objective", LOGARITHMS)
+def test_refit_of_logarithms_starts_from_init_score_alone(objective):
+    X, y = data()
+    X, y = codes(X), 1000.0 * np.exp(0.3 * y)
+    model = LGBMRegressor(objective=objective, n_estimators=5).fit(X, y)
+    start = np.full(len(y), np.log(y.mean()))
+    found = model.booster_.refit(X, y, decay_rate=0.0, init_score=start)
+    scores = start + found.predict(X, raw_score=True)
+    assert np.exp(scores).mean() == pytest.approx(y.mean(), rel=0.1)

@@ -416,6 +416,24 @@ def test_a_preset_compares_on_no_more_folds_than_groups(n_groups):
     assert len(model.search_results_["params"]) > 1
 
 
+def test_a_preset_compares_on_no_more_folds_than_events():
+    y = np.column_stack([np.isin(np.arange(N), [7, 60]), TIME + 1.0])
+    model = LGBMRegressor(preset="accurate", objective="cox", learning_rate=0.8)
+    model.fit(COLUMNS, y)
+    assert np.isfinite(model.search_results_["mean_test_loss"]).all()
+
+
+def test_targets_that_only_rows_of_weight_zero_have_are_missing_in_folds():
+    two = np.column_stack([TARGET, TARGET])
+    two[: N // 2 - 1, 1] = np.nan
+    weight = np.where(np.arange(N) == N // 2 - 1, 0.0, 1.0)
+    halves = np.arange(N // 2), np.arange(N // 2, N)
+    folds = [halves[::-1], halves]
+    message = "test rows of fold 0: All values of column 1 of y are missing"
+    with pytest.raises(ValueError, match=message):
+        LGBMRegressor(**SMALL, folds=folds).fit(COLUMNS, two, weight)
+
+
 def test_rows_without_weight_are_tested_where_their_groups_are():
     groups, time = np.array([*"aabbccab"]), np.array([1, 1, 2, 2, 3, 3, 3, 0])
     early, late, ignored = np.arange(2), np.arange(2, 4), np.arange(4, 8)

@@ -448,6 +448,8 @@ def test_records_hold_all_folds():
     assert found == model.evals_result_
     assert list(found) == ["fold_0", "fold_1", "fold_2"]
     assert found["fold_0"] is not model.evals_result_["fold_0"]
+    found["fold_0"]["l2"].clear()
+    assert len(model.evals_result_["fold_0"]["l2"]) == model.n_iter_ / 3
 
 
 def test_test_rows_that_a_fold_learns_from():

@@ -205,3 +205,13 @@ def test_folds_that_end_by_themselves_keep_the_rounds_that_they_have():
     found = [np.mean((model.oof_prediction_ - y)[test] ** 2) for _, test in pairs]
     assert np.isfinite(found).all()
     assert found[0] == pytest.approx(np.mean((y - 1.0)[30:35] ** 2))
+
+
+def test_start_scores_of_a_blend_are_those_of_its_members():
+    model = LGBMRegressor(preset="accurate", folds=3, n_jobs=1).fit(X, Y)
+    weights = model.search_results_["weight"]
+    n_starts = 3 * np.count_nonzero(weights)
+    assert n_starts < 3 * len(weights)
+    model.predict(X, num_iteration=n_starts)
+    with pytest.raises(ValueError, match=f"the mean of {n_starts} models of folds"):
+        model.predict(X, num_iteration=n_starts - 1)

@@ -471,3 +471,18 @@ def test_a_model_that_is_too_certain_of_other_rows_learns_their_spread():
     for earlier in (certain, Booster(model_str=certain.booster_.model_to_string())):
         mean, spread = raw(fitted("normal", X, y, earlier=earlier), X).T
         assert np.mean(((y - mean) / np.exp(spread)) ** 2) == pytest.approx(1, abs=0.1)
+
+
+@pytest.mark.parametrize("linear", [False, True])
+def test_errors_are_not_shrunken_as_steps_are(linear):
+    X, rng = rows(8)
+    y = X[:, 0] + rng.normal(size=2 * N)
+    model = Booster({"objective": "normal", "linear_tree": linear}, Dataset(X, y))
+    for _ in range(3):
+        before = model.predict(X, raw_score=True)
+        model.update()
+    spread = model._fit.state.spread
+    assert (spread.rounds[1].shrinkage > 0.01).any()
+    errors = spread.errors[0]
+    step = errors.slope / errors.curve
+    np.testing.assert_allclose(step, before[:, 0] - y, rtol=1e-4, atol=1e-5)

@@ -57,7 +57,6 @@ TESTED_IN = {
     "model_files/test_lightgbm_file.py": ["parameters/lightgbm_text"],
     "parameters/test_docstrings.py": ["parameters/descriptions"],
     "parameters/test_constructor.py": ["parameters/signatures"],
-    "users/test_mistakes.py": ["utils/messages"],
     # Boosting types are compared with the twin and with LightGBM side by side.
     "training/test_boosting.py": ["training/boosting_types"],
 }

@@ -613,7 +613,7 @@ def test_other_rows_do_not_change_the_fit_that_they_go_on_from():
 
 def test_leaves_of_dropped_trees_get_the_value_that_is_set():
     booster = updated(started("dart", drop_rate=0.4, skip_drop=0.0), 8)
-    factors = booster._fit.state.finished.factors
+    factors = booster._fit.rounds.finished.factors
     assert len(np.unique(factors)) > 2
     for tree in range(8):
         booster.set_leaf_output(tree, 1, 0.1 * tree)

@@ -279,7 +279,7 @@ def test_no_round_drops_more_than_max_drop(uniform):
     booster = Booster({**options, "uniform_drop": uniform}, Dataset(*data(n=200)))
     for _ in range(30):
         booster.update()
-    dropouts = booster._fit.state.finished.dropouts
+    dropouts = booster._fit.rounds.finished.dropouts
     assert max(len(dropout.rounds) for dropout in dropouts) == 3
 
 

@@ -481,7 +481,7 @@ def test_errors_are_not_shrunken_as_steps_are(linear):
     for _ in range(3):
         before = model.predict(X, raw_score=True)
         model.update()
-    spread = model._fit.state.spread
+    spread = model._fit.rounds.spread
     assert (spread.rounds[1].shrinkage > 0.01).any()
     errors = spread.errors[0]
     step = errors.slope / errors.curve

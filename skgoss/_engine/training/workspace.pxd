@@ -235,7 +235,7 @@ cdef struct Shared:
     void* collectives         # a `KernelCollectives`; NULL: all rows are here
     int n_ranks
     int rank
-    int64_t min_shared_hist_bins  # from this size on, histograms are added up and searched by columns
+    int64_t min_shared_hist_bins  # larger histograms are added up and searched by columns
 
 cdef struct Round:
     Gradients gradients

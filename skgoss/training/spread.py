@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Self
 
@@ -210,8 +211,7 @@ class Spread:
         explained = self.errors[0].explained(changes[0])
         rate = learning_rate * (1.0 - float(last.shrinkage[0]))
         noise = self._noise_of(explained, rate, n_leaves[0])
-        ratio = (1.0 - explained + noise) / (1.0 + explained - noise)
-        unexplained = min(1.0, ratio * last.unexplained)
+        unexplained = unexplained_after(last.unexplained, explained, noise)
         shrinkage = self._shrinkage(changes, unexplained)
         l2 = np.zeros(len(scores))
         if self.shrinks_leaves:
@@ -267,3 +267,15 @@ class Spread:
         )
         step = np.append(0.0, -slopes / information)
         return step / (1.0 + 0.5 * self.bound * np.abs(step))
+
+
+def unexplained_after(before: float, explained: float, noise: float) -> float:
+    """The share of squared errors that is left after a tree, at most 1.
+
+    What the tree has ``explained``, from -1 to 1, is about the logarithm of the ratio
+    of errors before and after it; a part of this is ``noise``. It is -1 if the errors
+    before the tree are negligible beside those after it.
+    """
+    scale = 1.0 + explained - noise
+    ratio = (1.0 - explained + noise) / scale if scale > 0 else math.inf
+    return min(1.0, ratio * before)

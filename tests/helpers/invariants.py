@@ -653,13 +653,16 @@ def larger_child(trial: Trial) -> str | None:
 
 
 def leaves_of(tree: Tree, row: Floats, without_missing: set[int]) -> set[int]:
-    """The leaves that a row may be in; either one where children are as large."""
+    """The leaves that a row may be in; either one where children are about as large.
+
+    Sums of hessians tell, which the engine compares with rounded hessians.
+    """
     if not len(tree.split_feature):
         return {0}
     nodes, found = [0], set()
 
-    def size(child: int) -> int:
-        return tree.internal_count[child] if child >= 0 else tree.leaf_count[~child]
+    def size(child: int) -> float:
+        return tree.internal_weight[child] if child >= 0 else tree.leaf_weight[~child]
 
     while nodes:
         node = nodes.pop()
@@ -674,9 +677,8 @@ def leaves_of(tree: Tree, row: Floats, without_missing: set[int]) -> set[int]:
         elif not np.isnan(value):
             nodes.append(left if value <= tree.threshold[node] else right)
         elif column in without_missing:
-            nodes += [
-                c for c in (left, right) if size(c) == max(size(left), size(right))
-            ]
+            larger = max(size(left), size(right))
+            nodes += [c for c in (left, right) if size(c) >= 0.99 * larger]
         else:
             nodes.append(left if kind & 2 else right)
     return found
@@ -809,6 +811,9 @@ EXCEPTIONS: dict[str, Reasons] = {
     "signs_of_y": _NO_UNITS
     | {
         "targets that cannot be negative": lambda c: _unit(c).turns,
+        "constraints hold for spreads, too, which do not turn": lambda c: (
+            c.spec.distribution is not None and "monotone_constraints" in c.options
+        ),
     },
     "order_of_rows": _SAMPLES_ROWS | _BIN_SAMPLE | _RATES,
     "order_of_classes": {
@@ -846,6 +851,9 @@ EXCEPTIONS: dict[str, Reasons] = {
         "weights are exponents": lambda c: c.spec.weighs_rows,
         "with whole weights, hessians and copies have other bits": lambda c: (
             c.data["weights"] in ("none", "whole") and c.objective not in COX
+        ),
+        "whole weights are copies, of which a spread has learned more": lambda c: (
+            c.data["weights"] == "some 0" and c.spec.distribution is not None
         ),
         "cat_smooth counts rows": lambda c: c.data["categories"] != "none",
     },

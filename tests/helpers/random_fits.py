@@ -607,7 +607,8 @@ class Trial:
 
         ``rows`` and ``options`` are those of ``expected``; None: those of the case.
         """
-        size = np.ptp(expected, axis=0).max() + 1e-12 * np.abs(expected).max()
+        # Scores of constants have no range, but are rounded.
+        size = np.ptp(expected, axis=0).max() + 1e-4 * np.abs(expected).max()
         gap = np.abs(found - expected).max(axis=0)
         if (gap <= 1e-5 * size).all():
             return None

@@ -7,7 +7,6 @@ tests/helpers/invariants.py FIRST STOP` tries the cases of other numbers.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -28,32 +27,11 @@ CHUNK = 140
 FIRST = AT_NIGHT * int(os.environ.get("SKGOSS_NIGHT", "0"))
 
 
-# What does not hold yet, by its cause: names of invariants, and the cases.
-KNOWN: dict[str, tuple[set[str], Callable[[Case], Any]]] = {
-    "lines are used for rows that they were not fitted on": (
-        {"never_rises", "preset_and_folds"},
-        lambda c: c.value("linear_tree") and c.data["missing"] != "none",
-    ),
-    "spreads are measured by hashes of targets": (
-        {"units_of_y", "offsets_of_y", "signs_of_y", "noise_in_y", "units_of_weights"},
-        lambda c: c.spec.distribution,
-    ),
-    "a missing value counts as 0 where none was learned": (
-        {"larger_child"},
-        lambda c: True,
-    ),
-}
-
-
-def is_known(name: str, case: Case) -> bool:
-    return any(name in names and concerns(case) for names, concerns in KNOWN.values())
-
-
 def complaints(case: Case) -> list[str]:
     """What does not hold of a case."""
     trial, found = Trial(case), []
     for name in INVARIANTS:
-        if reason_against(name, case) is None and not is_known(name, case):
+        if reason_against(name, case) is None:
             what = broken(name, trial)
             found += [] if what is None else [f"{name} of {case}: {what}"]
     return found

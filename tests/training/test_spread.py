@@ -10,6 +10,7 @@ import pytest
 
 from skgoss import Booster, Dataset, LGBMRegressor, train
 from skgoss.objectives.distributions import DISTRIBUTIONS
+from skgoss.training.spread import unexplained_after
 
 N = 1000
 NAMES = list(DISTRIBUTIONS)
@@ -486,3 +487,14 @@ def test_errors_are_not_shrunken_as_steps_are(linear):
     errors = spread.errors[0]
     step = errors.slope / errors.curve
     np.testing.assert_allclose(step, before[:, 0] - y, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("before", "learned", "after"),
+    [(1.0, 0.5, 1 / 3), (0.5, 0.0, 0.5), (0.5, -0.5, 1.0), (0.5, -1.0, 1.0), (1, 1, 0)],
+)
+def test_what_a_tree_leaves_unexplained(before, learned, after):
+    """A tree of a few rows of a sample may make all errors much larger."""
+    assert unexplained_after(before, learned, 0.0) == pytest.approx(after)
+    found = unexplained_after(before, learned + 0.25, 0.25)
+    assert found == pytest.approx(after, abs=1e-15)

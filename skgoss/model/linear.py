@@ -251,10 +251,10 @@ def fit(
     model are those that it was fitted on. A model needs ``min_child_samples`` rows, as
     a leaf does, and more rows than coefficients: else the columns that most rows miss
     are left out. Steps that could increase the loss, by its ``self_concordance`` (see
-    `Objective`), are shortened. A leaf whose model could still increase the loss over
-    its rows, because of rounding errors or of the rows that miss a column, stays
-    constant. The bounds are the least and the greatest value of the model in rows of
-    the leaf, widened by half of their difference.
+    `Objective`), are shortened. A leaf stays constant if its model, and its value for
+    the rows that miss a column, could together increase the loss, or if rounding errors
+    of nearly dependent columns do. The bounds are the least and the greatest value of
+    the model in rows of the leaf, widened by half of their difference.
 
     ``paths`` are the numeric input columns on the path to each leaf: where those of
     each leaf begin, (n_leaves + 1,), and the columns. They become those of the models.

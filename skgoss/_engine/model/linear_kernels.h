@@ -121,20 +121,19 @@ typedef struct {
     double *moment;
 } LeafSums;
 
-/* Add the sums of the whole rows of a block. The source has p columns, then gradients and
- * hessians; the block is scratch of the same size, with room for whole lanes. */
+/* Add the sums of the whole rows of a block. It has p columns, then gradients and hessians, and
+ * room for whole lanes. */
 SIMD_KERNEL(add_products, (const double *source, const uint64_t *whole, double *block,
              ptrdiff_t n, int64_t p, const double *center, LeafSums *sums),
             (source, whole, block, n, p, center, sums))
 {
     const ptrdiff_t padded = (n + LINEAR_WIDTH - 1) / LINEAR_WIDTH * LINEAR_WIDTH;
-    const double *derivative = source + p * LINEAR_ROWS;
     double *gradient = block + p * LINEAR_ROWS;
     double *hessian = gradient + LINEAR_ROWS;
     double weighted[LINEAR_ROWS];
     for (ptrdiff_t i = 0; i < n; i++) {
-        gradient[i] = linear_masked(derivative[i], whole[i]);
-        hessian[i] = linear_masked(derivative[LINEAR_ROWS + i], whole[i]);
+        gradient[i] = linear_masked(gradient[i], whole[i]);
+        hessian[i] = linear_masked(hessian[i], whole[i]);
     }
     for (ptrdiff_t i = n; i < padded; i++)
         gradient[i] = hessian[i] = 0.0;

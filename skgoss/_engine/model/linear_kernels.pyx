@@ -69,6 +69,8 @@ cdef enum:
 # A column whose variance is less than this share of its squares, counted from its center, or
 # keeps no more of it besides the columns before it, has no slope.
 cdef double TINY_VARIATION = 1e-10
+# If columns keep more than this share, all in all, rounding errors of coefficients are small.
+cdef double SURE_VARIATION = 1e-3
 # A coefficient that is not larger is none.
 cdef double TINY_COEFFICIENT = 1e-35
 # How far a line leads beyond its values in the leaf's rows, as a share of their range.
@@ -83,8 +85,7 @@ cdef struct LeafScratch:
     double* moment      # p x p, the lower triangle
     double* block       # p + 2 columns of LINEAR_ROWS
     double* value       # of the rows
-    double* kept        # p + 2 columns of LINEAR_ROWS for each block of rows: those of the
-    #                     leaf, then gradients and hessians
+    double* kept        # p columns of LINEAR_ROWS for each block of rows
 
 
 # ------------------------------------------------------------------ fit
@@ -109,11 +110,12 @@ cdef int64_t sum_rows(
     const Values* values, const LeafRows* leaf, const Derivatives* derivatives,
     const LeafScratch* scratch, LeafSums* sums_out,
 ) noexcept nogil:
-    """Sums over the rows of a leaf without missing values; keep columns and derivatives.
+    """Sums over the rows of a leaf without missing values; keep columns.
 
     Returns the number of these rows. Columns are counted from centers.
     """
     cdef int64_t p = leaf.p
+    cdef double* gradient = scratch.block + p * LINEAR_ROWS
     cdef double* kept
     cdef uint64_t[LINEAR_ROWS] whole
     cdef int64_t begin, n, n_new, n_whole = 0
@@ -124,12 +126,10 @@ cdef int64_t sum_rows(
     memset(sums_out.moment, 0, p * p * sizeof(double))
     for begin from 0 <= begin < leaf.n by LINEAR_ROWS:
         n = min(<int64_t> LINEAR_ROWS, leaf.n - begin)
-        kept = scratch.kept + begin * (p + 2)
+        kept = scratch.kept + begin * p
         load_columns(
             values.address, values.stride, leaf.feature, p, leaf.rows + begin, n, kept)
-        load_derivatives(
-            derivatives, leaf.rows + begin, n, kept + p * LINEAR_ROWS,
-            kept + (p + 1) * LINEAR_ROWS)
+        load_derivatives(derivatives, leaf.rows + begin, n, gradient, gradient + LINEAR_ROWS)
         find_whole(kept, n, p, whole, &n_new)
         if n_new == 0:
             continue
@@ -140,11 +140,14 @@ cdef int64_t sum_rows(
     return n_whole
 
 
-cdef void move_to_means(
+cdef double move_to_means(
     int64_t p, double penalty, const LeafScratch* scratch, LeafSums* sums_inout,
 ) noexcept nogil:
-    """Count columns from their means, which become the centers; penalize and scale."""
-    cdef double mean, square, rest
+    """Count columns from their means, which become the centers; penalize and scale.
+
+    Returns the least share of the squares of a column that its variance is.
+    """
+    cdef double mean, square, rest, least = 1.0
     cdef double* row
     cdef int64_t j, k
     for j in range(p):
@@ -159,16 +162,19 @@ cdef void move_to_means(
         scratch.scale[j] = 0.0
         if row[j] > TINY_VARIATION * square and isfinite(rest):
             scratch.scale[j] = 1.0 / sqrt(rest)
+            least = min(least, row[j] / square)
         row[j] = rest
+    return least
 
 
-cdef void factor(int64_t p, const double* scale, double* moment_inout) noexcept nogil:
+cdef double factor(int64_t p, const double* scale, double* moment_inout) noexcept nogil:
     """Cholesky's factor of the moments, whose diagonal is scaled to 1.
 
     Its diagonal is inverted. The rows of columns that do not vary besides those before them,
-    or too much for doubles, become zero.
+    or too much for doubles, become zero. Returns the least share of its variance that one of
+    the others keeps besides the columns before it.
     """
-    cdef double rest
+    cdef double rest, least = 1.0
     cdef double* row
     cdef double* other
     cdef int64_t i, j, k
@@ -183,8 +189,11 @@ cdef void factor(int64_t p, const double* scale, double* moment_inout) noexcept 
                 row[k] = rest * other[k]
             else:
                 row[k] = 1.0 / sqrt(rest) if rest > TINY_VARIATION else 0.0
-        if not row[j] > 0:
+        if row[j] > 0:
+            least = min(least, rest)
+        else:
             memset(row, 0, (j + 1) * sizeof(double))
+    return least
 
 
 cdef void solve(
@@ -210,19 +219,23 @@ cdef void solve(
 
 cdef bint solve_leaf(
     const LeafRows* leaf, int64_t n_whole, double penalty, const LeafScratch* scratch,
-    LeafSums* sums, const Line* line_out,
+    LeafSums* sums, const Line* line_out, bint* is_sure_out,
 ) noexcept nogil:
-    """The Newton step of a leaf from its sums; False: it has none."""
+    """The Newton step of a leaf from its sums; False: it has none.
+
+    It is sure if rounding errors are small beside it.
+    """
     cdef double* coefficient = line_out.coefficient
-    cdef double constant
+    cdef double constant, kept
     cdef int64_t j
     if not sums.hessian > 0:
         return False
     constant = -sums.gradient / sums.hessian
     for j in range(leaf.p):
         line_out.mean[j] = scratch.center[j] + line_out.mean[j] / n_whole
-    move_to_means(leaf.p, penalty, scratch, sums)
-    factor(leaf.p, scratch.scale, scratch.moment)
+    kept = move_to_means(leaf.p, penalty, scratch, sums)
+    kept *= factor(leaf.p, scratch.scale, scratch.moment)
+    is_sure_out[0] = kept > SURE_VARIATION
     solve(leaf.p, scratch.scale, scratch.moment, coefficient)
     for j in range(leaf.p):
         if fabs(coefficient[j]) <= TINY_COEFFICIENT:
@@ -260,35 +273,46 @@ cdef double shortened(const Rates* rates, double lower, double upper) noexcept n
     return min(1.0, logarithm_1p(most) / (most * rates.rate))
 
 
-cdef ChangeSums find_values(
+cdef void find_values(
     const LeafRows* leaf, const double* weight, const Line* line, const LeafScratch* scratch,
     double* lower_out, double* upper_out,
 ) noexcept nogil:
     """The values of a leaf's rows, NaN for those that miss a column, and their range.
 
-    Rows without weight are not in it. Returns the sums of what the leaf changes.
+    Rows without weight are not in it.
     """
     cdef const uint32_t* rows
-    cdef const double* kept
     cdef double* value
-    cdef ChangeSums sums = ChangeSums(0.0, 0.0, 0)
-    cdef int64_t begin, i, n, p = leaf.p
+    cdef int64_t begin, i, n
     lower_out[0] = INFINITY
     upper_out[0] = -INFINITY
     for begin from 0 <= begin < leaf.n by LINEAR_ROWS:
         n = min(<int64_t> LINEAR_ROWS, leaf.n - begin)
         rows = leaf.rows + begin
         value = scratch.value + begin
-        kept = scratch.kept + begin * (p + 2)
-        line_values(kept, n, p, line.coefficient, line.constant[0], True, value)
-        add_changes(
-            value, line.otherwise, kept + p * LINEAR_ROWS, kept + (p + 1) * LINEAR_ROWS, n,
-            &sums)
+        line_values(
+            scratch.kept + begin * leaf.p, n, leaf.p, line.coefficient, line.constant[0], True,
+            value)
         if weight != NULL:
             for i in range(n):
                 scratch.block[i] = value[i] if weight[rows[i]] > 0 else NAN
             value = scratch.block
         find_range(value, n, lower_out, upper_out)
+
+
+cdef ChangeSums sum_changes(
+    const LeafRows* leaf, const Derivatives* derivatives, double otherwise,
+    const LeafScratch* scratch,
+) noexcept nogil:
+    """The sums of what a leaf changes, by the values of its rows."""
+    cdef double* gradient = scratch.block
+    cdef double* hessian = gradient + LINEAR_ROWS
+    cdef ChangeSums sums = ChangeSums(0.0, 0.0, 0)
+    cdef int64_t begin, n
+    for begin from 0 <= begin < leaf.n by LINEAR_ROWS:
+        n = min(<int64_t> LINEAR_ROWS, leaf.n - begin)
+        load_derivatives(derivatives, leaf.rows + begin, n, gradient, hessian)
+        add_changes(scratch.value + begin, otherwise, gradient, hessian, n, &sums)
     return sums
 
 
@@ -312,7 +336,7 @@ cdef void leave_out_rarest(LeafRows* leaf_inout, const LeafScratch* scratch) noe
     for begin from 0 <= begin < leaf_inout.n by LINEAR_ROWS:
         n = min(<int64_t> LINEAR_ROWS, leaf_inout.n - begin)
         for j in range(p):
-            column = scratch.kept + begin * (p + 2) + j * LINEAR_ROWS
+            column = scratch.kept + begin * p + j * LINEAR_ROWS
             for i in range(n):
                 n_missing[j] += not isfinite(column[i])
     for j in range(p):
@@ -353,6 +377,7 @@ cdef bint fit_line(
     cdef ChangeSums change
     cdef double fraction, longest
     cdef int64_t n_whole
+    cdef bint is_sure
     while True:
         if leaf_inout.p == 0:
             return False
@@ -362,11 +387,15 @@ cdef bint fit_line(
                 return False
             leave_out_rarest(leaf_inout, scratch)
             continue
-        if not solve_leaf(leaf_inout, n_whole, rates.penalty, scratch, &sums, line_out):
+        if not solve_leaf(
+            leaf_inout, n_whole, rates.penalty, scratch, &sums, line_out, &is_sure,
+        ):
             return False
         multiply(leaf_inout, rates.rate, line_out)
-        change = find_values(
-            leaf_inout, derivatives.weight, line_out, scratch, lower_out, upper_out)
+        find_values(leaf_inout, derivatives.weight, line_out, scratch, lower_out, upper_out)
+        if n_whole == leaf_inout.n and is_sure:
+            break
+        change = sum_changes(leaf_inout, derivatives, line_out.otherwise, scratch)
         if change.n_values == n_whole:
             break
         if change.n_values < n_whole:
@@ -375,8 +404,11 @@ cdef bint fit_line(
     fraction = shortened(rates, lower_out[0], upper_out[0])
     if fraction < 1.0:
         multiply(leaf_inout, fraction, line_out)
-        change = find_values(
-            leaf_inout, derivatives.weight, line_out, scratch, lower_out, upper_out)
+        find_values(leaf_inout, derivatives.weight, line_out, scratch, lower_out, upper_out)
+    if n_whole == leaf_inout.n and is_sure:
+        return lower_out[0] <= upper_out[0]
+    if fraction < 1.0:
+        change = sum_changes(leaf_inout, derivatives, line_out.otherwise, scratch)
     longest = max(fabs(lower_out[0]), fabs(upper_out[0]))
     if n_whole < leaf_inout.n:
         longest = max(longest, fabs(line_out.otherwise))
@@ -385,7 +417,7 @@ cdef bint fit_line(
 
 cdef int64_t line_memory(int64_t p, int64_t n) noexcept nogil:
     cdef int64_t n_blocks = (n + LINEAR_ROWS - 1) // LINEAR_ROWS
-    return p * (p + 3) + (p + 2 + (p + 3) * n_blocks) * LINEAR_ROWS
+    return p * (p + 3) + (p + 2 + (p + 1) * n_blocks) * LINEAR_ROWS
 
 
 cdef void fit_or_keep_constant(

@@ -91,6 +91,8 @@ class EqualRows:
         self.rows = rows
         self.copies = None if copies is None else copies.astype(np.int64)
         self.keys, self.group = np.unique(keys, return_inverse=True)
+        is_alone = rows.collectives.n_ranks == 1
+        self.are_distinct = is_alone and len(self.keys) == len(keys)
         n_rows = len(keys) if copies is None else int(self.copies.sum())
         n_rows = rows.collectives.total(n_rows)
         self.n_bits = _BITS_OF_SUM - n_rows.bit_length()
@@ -118,6 +120,8 @@ class EqualRows:
         exponent = int(np.frexp(largest)[1]) - self.n_bits
         whole = np.rint(np.ldexp(values, -exponent)).astype(np.int64)
         whole = whole if self.copies is None else whole * self.copies
+        if self.are_distinct:
+            return np.ldexp(whole.astype(np.float64), exponent)
         sums = np.zeros(len(self.keys), dtype=np.int64)
         np.add.at(sums, self.group, whole)
         if collectives.n_ranks > 1:

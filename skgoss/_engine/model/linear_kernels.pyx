@@ -71,6 +71,8 @@ cdef enum:
 cdef double TINY_VARIATION = 1e-10
 # If columns keep more than this share, all in all, rounding errors of coefficients are small.
 cdef double SURE_VARIATION = 1e-3
+# If their variance is more than this share of their squared means, so are those of values.
+cdef double SURE_DISTANCE = 1e-12
 # A coefficient that is not larger is none.
 cdef double TINY_COEFFICIENT = 1e-35
 # How far a line leads beyond its values in the leaf's rows, as a share of their range.
@@ -145,9 +147,10 @@ cdef double move_to_means(
 ) noexcept nogil:
     """Count columns from their means, which become the centers; penalize and scale.
 
-    Returns the least share of the squares of a column that its variance is.
+    Returns the least share of the squares of a column that its variance is; 0 if one is far from
+    0 beside its variance.
     """
-    cdef double mean, square, rest, least = 1.0
+    cdef double mean, square, rest, distance, least = 1.0
     cdef double* row
     cdef int64_t j, k
     for j in range(p):
@@ -163,6 +166,9 @@ cdef double move_to_means(
         if row[j] > TINY_VARIATION * square and isfinite(rest):
             scratch.scale[j] = 1.0 / sqrt(rest)
             least = min(least, row[j] / square)
+            distance = scratch.center[j]
+            if row[j] < SURE_DISTANCE * sums_inout.hessian * distance * distance:
+                least = 0.0
         row[j] = rest
     return least
 

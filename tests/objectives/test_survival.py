@@ -12,6 +12,7 @@ from grids import nightly_if
 from naive_survival import n_ties, naive_sums
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
+from survival_rows import EVENT, STRATA, STRATIFIED, STRUCTURED, TIME, WEIGHT, N, X, Y
 
 from skgoss import (
     Booster,
@@ -31,21 +32,7 @@ from skgoss.objectives.likelihoods import most_likely
 from skgoss.objectives.objectives import TrainingRows
 from skgoss.objectives.survival import Baseline, PartialLikelihood
 
-RNG = np.random.default_rng(11)
-N = 240
-X = RNG.normal(size=(N, 4))
-LATENT = RNG.exponential(np.exp(-X[:, 0] - 0.5 * X[:, 1]))
-CENSORED = RNG.exponential(1.5, N)
-# Many times are equal.
-TIME = np.ceil(np.minimum(LATENT, CENSORED) * 40) / 40
-EVENT = LATENT <= CENSORED
-Y = np.column_stack([EVENT, TIME])
-STRUCTURED = np.array(
-    list(zip(EVENT, TIME, strict=True)), dtype=[("event", bool), ("time", float)]
-)
-STRATA = RNG.integers(1, 4, N)
-STRATIFIED = np.column_stack([Y, STRATA])
-WEIGHT = RNG.integers(1, 4, N) * 1.0
+RNG = np.random.default_rng(12)
 SMALL = {"n_estimators": 8, "num_leaves": 5}
 
 

@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 from naive_survival import naive_sums
+from survival_rows import EVENT, STRUCTURED, TIME, WEIGHT, N, X, Y
 
 from skgoss import LGBMRegressor
 from skgoss.columns import lifetimes
@@ -17,21 +18,7 @@ from skgoss.objectives.survival_metrics import _survival, concordance
 from skgoss.parameters import DEFAULTS
 from skgoss.parameters.settings import Settings
 
-RNG = np.random.default_rng(11)
-N = 240
-X = RNG.normal(size=(N, 4))
-LATENT = RNG.exponential(np.exp(-X[:, 0] - 0.5 * X[:, 1]))
-CENSORED = RNG.exponential(1.5, N)
-# Many times are equal.
-TIME = np.ceil(np.minimum(LATENT, CENSORED) * 40) / 40
-EVENT = LATENT <= CENSORED
-Y = np.column_stack([EVENT, TIME])
-STRUCTURED = np.array(
-    list(zip(EVENT, TIME, strict=True)), dtype=[("event", bool), ("time", float)]
-)
-STRATA = RNG.integers(1, 4, N)
-STRATIFIED = np.column_stack([Y, STRATA])
-WEIGHT = RNG.integers(1, 4, N) * 1.0
+RNG = np.random.default_rng(12)
 SMALL = {"n_estimators": 8, "num_leaves": 5}
 
 

@@ -266,7 +266,8 @@ class BoosterModel(Elsewhere):
         list of str
             If the training set had no names, they are 'Column_0', 'Column_1' and so on.
         """
-        return list(self._held.header.feature_names)
+        held = self._held
+        return held.header.feature_names[: held.schema.n_features]
 
     def num_feature(self) -> int:
         """Number of columns.

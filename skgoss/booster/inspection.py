@@ -50,7 +50,7 @@ class TreeInspection(BoosterModel):
         kind = _importance_type(importance_type)
         model = self._model
         _, stop = model.rounds(0, self._length(iteration))
-        importances = model.trees.truncated(stop).importances(kind)
+        importances = model.importances(kind, stop)
         return importances.astype(np.int32 if kind == "split" else np.float64)
 
     def get_split_value_histogram(

@@ -115,6 +115,16 @@ class Columns:
             self, address=address, stride=stride, kind=kind, index=index, owner=owner
         )
 
+    def followed_by(self, more: Mapping[str, NDArray[Any]], owner: Any) -> Columns:
+        """The columns, and then others, by their attributes and their owner."""
+        joined: dict[str, Any] = {
+            name: np.concatenate((getattr(self, name), added))
+            for name, added in more.items()
+            if getattr(self, name) is not None
+        }
+        n_features = self.n_features + len(more["address"])
+        return replace(self, n_features=n_features, owner=(self.owner, owner), **joined)
+
     def stored(self, column: int) -> NDArray[Any]:
         """The values of a column in their dtype; stored values if it is sparse."""
         length = self.n_rows

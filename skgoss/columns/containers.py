@@ -34,6 +34,7 @@ from skgoss.columns.columns import KIND_OF_DTYPE, Columns, ColumnsBuilder, as_ki
 from skgoss.columns.floats import as_floats
 from skgoss.columns.names import check as check_count
 from skgoss.columns.names import numbered as numbered_columns
+from skgoss.columns.pair_columns import NO_PAIRS
 from skgoss.columns.schema import ColumnSchema
 from skgoss.columns.stacked import Stack, StackedColumns
 from skgoss.utils import sklearn_private, threads
@@ -91,7 +92,7 @@ def columns(
     by_name: bool = True,
     n_jobs: int | None = 1,
 ) -> Columns:
-    """Read columns that must be those of a training set.
+    """Read columns that must be those of a training set, and make its pairs of them.
 
     Its categories are looked up. TypeError and ValueError as in `learned`, and if the
     number of columns or their names differ. The names of a data frame are only checked
@@ -103,7 +104,10 @@ def columns(
         )
         return cast(Columns, StackedColumns(tuple(X.read(read))))
     reader = _ColumnReader(owner, schema, by_name=by_name, n_jobs=n_jobs)
-    return reader.read(X)
+    found = reader.read(X)
+    if schema.pairs is NO_PAIRS:
+        return found
+    return schema.with_pairs(found, threads.n_threads(n_jobs))
 
 
 @dataclass(frozen=True)
@@ -146,7 +150,7 @@ class Reading:
                 X, schema, owner=owner, by_name=by_name, n_jobs=self.n_jobs
             )
         if self.names is not None:
-            check_count(self.names, values.n_features)
+            check_count(self.names, schema.n_features)
         return values, schema
 
 

@@ -1,4 +1,4 @@
-"""What a model knows of the columns that it reads."""
+"""The columns that a model reads, and those that it makes of them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss.columns.categories import Categories
+from skgoss.columns.columns import Columns
+from skgoss.columns.pair_columns import NO_PAIRS, PairColumns
 from skgoss.utils import sklearn_private
 
 
@@ -25,6 +27,30 @@ class ColumnSchema:
     # The index of the columns of the training set. An index never changes, so a frame
     # with the same index has the same names. Not saved with a model.
     pandas_index: Any = field(default=None, repr=False)
+    # The columns that the model makes itself; to trees, they follow the others.
+    pairs: PairColumns = NO_PAIRS
+
+    @property
+    def n_all_features(self) -> int:
+        """The number of columns that trees may split on."""
+        return self.n_features + len(self.pairs)
+
+    def names_with_pairs(self, names: list[str]) -> list[str]:
+        """The names of the columns of ``X``, followed by those of the pairs."""
+        return names + self.pairs.names(names)
+
+    def with_pairs(self, columns: Columns, n_threads: int = 1) -> Columns:
+        """The columns of ``X``, followed by those that the model makes itself."""
+        return self.pairs.appended_to(columns, n_threads)
+
+    def shared_out(
+        self, values: NDArray[Any], axis: int = -1, fraction: float = 0.5
+    ) -> NDArray[Any]:
+        """Numbers of all columns as numbers of the columns of ``X``.
+
+        See `PairColumns.shared_out`.
+        """
+        return self.pairs.shared_out(values, self.n_features, axis, fraction)
 
     def check(self, X: Any, owner: str, *, by_name: bool = True) -> None:
         """Check the number and names of columns by scikit-learn's rules.

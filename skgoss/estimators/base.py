@@ -159,6 +159,7 @@ class LGBMModel(
             "one_output_per_tree", "multi_output_tree"
         ] = "one_output_per_tree",
         linear_tree: bool = False,
+        pair_features: bool | Literal["sums", "products"] = False,
         linear_lambda: float = 0.0,
         reg_alpha: float = 0.0,
         boost_from_average: bool = True,
@@ -268,6 +269,7 @@ class LGBMModel(
         self.extra_trees = extra_trees
         self.multi_strategy = multi_strategy
         self.linear_tree = linear_tree
+        self.pair_features = pair_features
         self.linear_lambda = linear_lambda
         self.reg_alpha = reg_alpha
         self.boost_from_average = boost_from_average
@@ -949,7 +951,7 @@ class LGBMModel(
     @property
     def feature_importances_(self) -> NDArray[Any]:
         """Importances of the columns, as ``importance_type`` says; not normalized."""
-        return self._model.trees.importances(self._importance_type())
+        return self._model.importances(self._importance_type())
 
     @property
     def feature_name_(self) -> list[str]:

@@ -57,12 +57,12 @@ def _facts(model: FittedModel) -> Iterable[list[str]]:
 
 
 def _columns(model: FittedModel, importance_type: str) -> Iterable[list[str]]:
-    splits = model.trees.importances("split")
-    gains = model.trees.importances("gain")
+    splits = model.importances("split")
+    gains = model.importances("gain")
     names, total = model.feature_names, gains.sum()
     yield [f"Columns by {importance_type}", "Splits", "Gain"]
     # The order of plot_importance.
-    order = model.trees.importances(importance_type).argsort(kind="stable")[::-1]
+    order = model.importances(importance_type).argsort(kind="stable")[::-1]
     for column in order[:_N_COLUMNS].tolist():
         if splits[column]:
             share = 100 * gains[column] / total

@@ -15,6 +15,7 @@ from sklearn.utils.validation import validate_data
 
 from skgoss.booster.booster import Booster, booster_of
 from skgoss.columns.categories import Vocabulary
+from skgoss.columns.pair_columns import PairColumns
 from skgoss.estimators.base import LGBMModel
 from skgoss.export.onnx_graph import (
     MACHINE_LEARNING,
@@ -55,6 +56,7 @@ class ExportedModel(NamedTuple):
     link: Link
     names: list[str]  # names of the columns
     vocabularies: dict[int, Vocabulary]  # the categories by column
+    pairs: PairColumns  # columns that the model computes from these
     # (n_classes,): the labels, whole numbers or strings; a list if there are several
     # targets. None: no labels are computed.
     classes: NDArray[Any] | list[NDArray[Any]] | None
@@ -232,6 +234,7 @@ def exported_model(
         fitted.link,
         fitted.feature_names,
         fitted.categories.vocabularies,
+        fitted.schema.pairs,
         classes,
         is_raw,
     )
@@ -490,11 +493,29 @@ def _matrix(
             matrices.append(_as_double(graph, value.name, value.dtype))
         first += width
     X = graph.add("Concat", *matrices, axis=1) if len(matrices) > 1 else matrices[0]
-    return X, {
+    return _with_pairs(graph, X, exported.pairs), {
         column: np.array(vocabulary.values, dtype=np.float64)
         for column, vocabulary in vocabularies.items()
         if column not in encoded
     }
+
+
+_OPERATORS = {"-": "Sub", "+": "Add", "*": "Mul", "/": "Div"}
+
+
+def _with_pairs(graph: Graph, X: str, pairs: PairColumns) -> str:
+    """The matrix, followed by the columns that the model computes."""
+    matrices = [X]
+    for left, symbol, factor, right in pairs.state():
+        first, second = (_columns(graph, X, j, j + 1) for j in (left, right))
+        if factor != 1.0:
+            second = graph.add("Mul", second, graph.constant(factor))
+        values = graph.add(_OPERATORS[symbol], first, second)
+        if symbol == "/":
+            is_zero = graph.add("Equal", second, graph.constant(0.0))
+            values = graph.add("Where", is_zero, graph.constant(np.nan), values)
+        matrices.append(values)
+    return graph.add("Concat", *matrices, axis=1) if len(matrices) > 1 else X
 
 
 def _check(vocabulary: Vocabulary, name: str) -> None:

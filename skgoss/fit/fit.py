@@ -120,6 +120,11 @@ class PreparedFit:
         setup = _setup(data, self.setup.n_threads, self.setup.build_bins)
         return replace(self, data=data, setup=setup)
 
+    def with_columns(self, data: FitData) -> Self:
+        """The same with other columns, whose bins no other fit has."""
+        setup = _setup(data, self.setup.n_threads, BinnedDataset.build)
+        return replace(self, data=data, setup=setup)
+
     def with_options(self, options: Mapping[str, Any]) -> Self:
         """The same with other values of some options."""
         if not options:
@@ -220,6 +225,7 @@ class PreparedFit:
         return partial(
             _header,
             data.settings,
+            data.schema,
             data.column_names,
             dataset.ranges(),
             data.n_scores,
@@ -608,6 +614,7 @@ class FunctionOfRound:
 
 def _header(
     settings: Settings,
+    schema: ColumnSchema,
     columns: Sequence[str] | None,
     ranges: Sequence[Range],
     n_scores: int,
@@ -618,7 +625,7 @@ def _header(
     """The content of a model file besides the trees."""
     objective, signs = settings.objective, settings.monotone_constraints
     if columns is None:
-        columns = names.default(len(ranges))
+        columns = names.default(schema.n_features)
     words = ""
     if is_joint:
         objective = objectives.readable_for_lightgbm(objective, link)
@@ -627,7 +634,7 @@ def _header(
             objective, settings.sigmoid, settings.reg_sqrt, n_scores
         )
     return Header(
-        feature_names=list(map(str, columns)),
+        feature_names=schema.names_with_pairs(list(map(str, columns))),
         feature_infos=feature_infos(ranges),
         objective=words,
         monotone_constraints=[] if signs is None else [int(sign) for sign in signs],

@@ -504,6 +504,32 @@ class FitData:
             chosen = settings.checked(params, owner)
         return self.replaced(settings=chosen, preset_params=params, search=search)
 
+    def no_pairs(self) -> str:
+        """Why the model cannot compute pairs of columns, and what to do; '' if it can.
+
+        It completes the sentence "pair_features cannot be used ...".
+        """
+        settings, rows = self.settings, self.rows
+        per_column = sorted(
+            name for name in constraints.OPTIONS if getattr(settings, name)
+        )
+        if per_column:
+            return (
+                f"with {', '.join(per_column)}, because pairs of columns would have no"
+                " value. Leave one of them out."
+            )
+        if rows.columns is RELEASED or rows.partition is not None:
+            return (
+                "if the numbers are not in memory: pass an array or a data frame, and"
+                " not a Dataset, a file, batches or Dask collections."
+            )
+        if self.init_model is not None:
+            return (
+                "with init_model: pairs that it has are kept, and others cannot be"
+                " added. Leave one of them out."
+            )
+        return ""
+
     @property
     def _may_be_linear(self) -> bool:
         """Whether leaves may be linear, which need the numbers of this process."""

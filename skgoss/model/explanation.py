@@ -42,13 +42,14 @@ def explanation(
         "explain",
         ". Without shap, predict(X, pred_contrib=True) returns the SHAP values.",
     )
-    names = model.feature_names
+    names, schema = model.feature_names, model.schema
     arguments = model.trees, columns, *rounds, n_threads
     if interactions:
         values = contributions.interactions(*arguments)
+        values = schema.shared_out(schema.shared_out(values, -2))
         base, inner = values[..., -1, -1], values[..., :-1, :-1]
     else:
-        values = contributions.contributions(*arguments)
+        values = schema.shared_out(contributions.contributions(*arguments))
         base, inner = values[..., -1], values[..., :-1]
     numbers = np.empty((len(names), columns.n_rows))
     to_float64(columns, numbers)

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss import parameters
-from skgoss.columns import containers
+from skgoss.columns import containers, pair_columns
 from skgoss.columns.categories import Categories
+from skgoss.columns.pair_columns import PairColumns
 from skgoss.columns.schema import ColumnSchema, check_names
 from skgoss.model import dump
 from skgoss.model.ensemble import Ensemble
@@ -158,7 +159,22 @@ class FittedModel:
     @property
     def feature_names(self) -> list[str]:
         """The names of the columns; 'Column_0' and so on if they have none."""
+        return self.header.feature_names[: self.schema.n_features]
+
+    @property
+    def all_feature_names(self) -> list[str]:
+        """The same, followed by those of the columns that the model makes itself."""
         return list(self.header.feature_names)
+
+    def importances(self, kind: str, n_rounds: int | None = None) -> NDArray[Any]:
+        """The importance of each column, (n_features,), in the first ``n_rounds``.
+
+        See `Ensemble.importances`. A split on a pair of columns counts for both of
+        them, and each has half of its gain.
+        """
+        trees = self.trees if n_rounds is None else self.trees.truncated(n_rounds)
+        fraction = 0.5 if kind == "gain" else 1
+        return self.schema.shared_out(trees.importances(kind), fraction=fraction)
 
     @property
     def n_scores(self) -> int:
@@ -417,9 +433,10 @@ class FittedModel:
             raise ValueError("best_iteration must be at least 0")
         vocabularies = self.categories.vocabularies
         last = max(vocabularies, default=0)
-        if last >= n_features:
+        n_read = self.schema.n_features
+        if last >= n_read:
             raise ValueError(
-                f"column {last} has categories, but there are only {n_features} columns"
+                f"column {last} has categories, but there are only {n_read} columns"
             )
         self.header.check(n_features)
         _check_categories(
@@ -429,7 +446,7 @@ class FittedModel:
         )
         if self.record is not None:
             if self.schema.feature_names is not None:
-                check_names(self.schema.feature_names, n_features)
+                check_names(self.schema.feature_names, self.schema.n_features)
             check_classes(self.classes, n_scores, self.record.task)
             check_scores(self.history, "the history", are_numbers)
             if (self.classes is None) == (self.task == "classification"):
@@ -482,6 +499,7 @@ class FittedModel:
             **({"search": self._search_without_times()} if self.search else {}),
             **({} if self.baseline is None else {"baseline": self.baseline.state()}),
             **({} if self.trees.spread is None else {"spread": self.trees.spread}),
+            **({"pairs": self.schema.pairs.state()} if self.schema.pairs else {}),
         }
 
     def _search_without_times(self) -> dict[str, Any]:
@@ -525,7 +543,7 @@ class FittedModel:
             trees = trees.with_spread(state["spread"])
         return cls(
             trees,
-            ColumnSchema(trees.n_features, names, categories),
+            _schema(trees.n_features, names, categories, state.get("pairs", [])),
             fields["objective"],
             link,
             lambda: header,
@@ -580,6 +598,17 @@ def _restored_origin(state: dict[str, Any]) -> dict[str, Any]:
             raise ValueError(f"the names of {name} must be strings")
     record = {f.name: origin.pop(f.name) for f in fields(EstimatorRecord)}
     return {**origin, "record": EstimatorRecord(**record)}
+
+
+def _schema(
+    n_all_features: int, names: Any, categories: Categories, pairs: Any
+) -> ColumnSchema:
+    """The columns of a restored model; ValueError if its pairs are not pairs."""
+    n_features = n_all_features - (len(pairs) if isinstance(pairs, list) else 0)
+    if not pair_columns.is_state(pairs, n_features):
+        raise ValueError(f"the pairs of {_OWNER} must be columns and an operation each")
+    made = PairColumns.from_state(pairs)
+    return ColumnSchema(n_features, names, categories, pairs=made)
 
 
 def _score_names(classes: Sequence[NDArray[Any]]) -> list[str]:

@@ -86,9 +86,11 @@ def compute(
     if output == "leaf":
         return trees.leaves(columns, *rounds, n_threads)
     if output == "contributions":
-        return _contributions(trees, columns, rounds, n_threads)
+        return _contributions(trees, model.schema, columns, rounds, n_threads)
     if output == "interactions":
         values = contributions.interactions(trees, columns, *rounds, n_threads)
+        for axis in (-2, -1):
+            values = model.schema.shared_out(values, axis)
         return values[:, 0] if trees.n_scores == 1 else values
     link = IDENTITY if output == "raw_score" else model.link
     in_kernel = _row_link(model, link, output)
@@ -147,7 +149,11 @@ def largest(values: Floats, n_threads: int) -> NDArray[np.int64]:
 
 
 def _contributions(
-    ensemble: Ensemble, columns: Columns, span: tuple[int, int], n_threads: int
+    ensemble: Ensemble,
+    schema: ColumnSchema,
+    columns: Columns,
+    span: tuple[int, int],
+    n_threads: int,
 ) -> Any:
     """SHAP values: an array, or CSR matrices for the scores of sparse rows."""
     if columns.index is not None:
@@ -156,6 +162,7 @@ def _contributions(
         )
         return matrices[0] if len(matrices) == 1 else matrices
     values = contributions.contributions(ensemble, columns, *span, n_threads)
+    values = schema.shared_out(values)
     return values.reshape(len(values), -1)
 
 

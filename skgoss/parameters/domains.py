@@ -171,6 +171,17 @@ def choice(*names: str, **replaced: str) -> Domain:
     return Domain(f"{{{listed}}}", f"a str among {{{listed}}}", convert)
 
 
+def either(first: Domain, second: Domain) -> Domain:
+    """The values of two domains."""
+
+    def convert(value: Any) -> Any:
+        converted = first.convert(value)
+        return second.convert(value) if converted is NotImplemented else converted
+
+    words = f"{first.description} or {second.description}"
+    return Domain(f"{first.type} or {second.type}", words, convert)
+
+
 def optional(domain: Domain) -> Domain:
     """The values of ``domain``, and None."""
 

@@ -304,6 +304,12 @@ def _possible(kinds: Sequence[dict[str, Any]], chosen: Collection[str]) -> Kinds
     return tuple(options for i, options in enumerate(found) if options not in found[:i])
 
 
+def default_trees() -> dict[str, Any]:
+    """The options of a plain fit, where a preset or the user may have others."""
+    names = _ACCURATE.keys() | {"boosting_type", "data_sample_strategy", "folds"}
+    return {name: DEFAULTS[name] for name in sorted(names)}
+
+
 def search(
     own: Settings,
     settings: Settings,

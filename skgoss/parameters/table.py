@@ -40,6 +40,7 @@ from skgoss.parameters.domains import (
     Need,
     Option,
     choice,
+    either,
     integer,
     optional,
     real,
@@ -463,6 +464,25 @@ GROUPS: dict[str, tuple[Option, ...]] = {
                 "Try it if the target depends linearly on columns, or with small trees."
             ),
             aliases="linear_trees",
+        ),
+        _option(
+            "pair_features",
+            False,
+            either(BOOL, choice("sums", "products")),
+            """
+            Whether the model also uses columns that it computes from pairs of columns:
+            their sums and differences (``'sums'``), their products and ratios
+            (``'products'``) or all of these (True). The pairs are those of the six
+            numeric columns that reduce the loss most in a fit of 60 rounds. They are
+            part of the model: predictions take the columns of ``X``. It cannot be used
+            with options that have a value for each column, nor with data that are not
+            in memory.
+            """,
+            advice=(
+                "Try it if the target depends on how columns compare, such as a price"
+                " and its estimate, or positions on a map."
+            ),
+            is_added=True,
         ),
         _option(
             "linear_lambda",

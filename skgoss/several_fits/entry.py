@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from skgoss.binning.binned_dataset import BinnedDataset
-from skgoss.fit import fit_data, unused_options
+from skgoss.fit import fit_data, pair_features, unused_options
 from skgoss.fit.arguments import FitArguments, InputSet
 from skgoss.fit.fit import BuildBins, Fit, PreparedFit
 from skgoss.fit.fit_data import FitData
@@ -55,6 +55,9 @@ def prepare(
     data = fit_data.read(
         training, arguments, settings, task, init_model, searches, is_evaluated
     )
+    if data.settings.pair_features:
+        prepared = PreparedFit.from_data(data, record, n_threads, limit=limit)
+        data, build_bins = pair_features.added(prepared).data, None
     named = [data.evaluation_set(input_set) for input_set in others] if others else []
     if not named and (data.settings.early_stopping_round or 0) > 0:
         data, named = data.with_held_out()

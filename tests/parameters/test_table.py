@@ -28,7 +28,7 @@ def test_names_are_lightgbm_s(lightgbm):
     not_theirs = {
         *("class_weight", "importance_type", "max_conflict_rate"),
         *("validation_fraction", "refit", "folds", "preset"),
-        *("multi_strategy", "time_limit"),
+        *("multi_strategy", "pair_features", "time_limit"),
     }
     for option in OPTIONS:
         if option.name not in not_theirs:

@@ -1,0 +1,100 @@
+"""Columns that are computed from pairs of other columns."""
+
+from libc.math cimport NAN
+from libc.stdint cimport int32_t, uint8_t
+
+from skgoss._engine.columns.column_kernels cimport InputColumns, load_block, read_columns
+from skgoss._engine.threads cimport run_shares
+
+import numpy as np
+
+cdef enum:
+    BLOCK = 1024              # rows whose values are read at a time
+
+cdef enum:
+    DIFFERENCE
+    SUM
+    PRODUCT
+    RATIO
+
+#: The code of each operation.
+OPERATIONS: dict[str, int] = {"-": DIFFERENCE, "+": SUM, "*": PRODUCT, "/": RATIO}
+
+
+cdef struct PairLoop:
+    InputColumns columns
+    const int32_t* used       # the columns that occur in pairs
+    Py_ssize_t n_used
+    const int32_t* left       # of each pair: its columns, as positions in `used`
+    const int32_t* right
+    const uint8_t* operation
+    const double* factor      # of the second column
+    Py_ssize_t n_pairs
+    double* blocks            # of each thread: BLOCK values of each used column
+    double* values            # (n_pairs, n_rows)
+
+
+cdef void combine(
+    uint8_t operation, const double* left, const double* right, double factor, Py_ssize_t n,
+    double* values_out,
+) noexcept nogil:
+    cdef Py_ssize_t i
+    if operation == DIFFERENCE:
+        for i in range(n):
+            values_out[i] = left[i] - factor * right[i]
+    elif operation == SUM:
+        for i in range(n):
+            values_out[i] = left[i] + factor * right[i]
+    elif operation == PRODUCT:
+        for i in range(n):
+            values_out[i] = left[i] * right[i]
+    else:
+        for i in range(n):
+            values_out[i] = NAN if right[i] == 0.0 else left[i] / right[i]
+
+
+cdef void combine_rows(
+    void* context, Py_ssize_t begin, Py_ssize_t end, int thread
+) noexcept nogil:
+    """The body of the loop over rows."""
+    cdef PairLoop* loop = <PairLoop*>context
+    cdef double* block = loop.blocks + thread * loop.n_used * BLOCK
+    cdef Py_ssize_t n_rows = loop.columns.n_rows
+    cdef Py_ssize_t j, first = begin
+    cdef Py_ssize_t n
+    while first < end:
+        n = min(<Py_ssize_t>BLOCK, end - first)
+        for j in range(loop.n_used):
+            load_block(&loop.columns, loop.used[j], NULL, first, n, block + j * BLOCK)
+        for j in range(loop.n_pairs):
+            combine(
+                loop.operation[j], block + loop.left[j] * BLOCK, block + loop.right[j] * BLOCK,
+                loop.factor[j], n, loop.values + j * n_rows + first)
+        first += n
+
+
+def pair_values(
+    columns, const int32_t[::1] used, const int32_t[::1] left, const int32_t[::1] right,
+    const uint8_t[::1] operation, const double[::1] factor, int n_threads,
+    double[:, ::1] values_out,
+) -> None:
+    """Write the values of pairs of columns, which are missing where a division is by zero.
+
+    - ``columns``: the `Columns` that pairs are made of; none has categories.
+    - ``used``: the numbers of those that occur in pairs.
+    - ``left``, ``right``: (n_pairs,), the columns of each pair, as positions in ``used``.
+    - ``operation``: (n_pairs,), a code of `OPERATIONS`.
+    - ``factor``: (n_pairs,), by which the second column of a difference or sum is multiplied.
+    - ``values_out``: (n_pairs, n_rows).
+    """
+    cdef PairLoop loop
+    cdef Py_ssize_t n_rows = values_out.shape[1]
+    if n_rows == 0 or left.shape[0] == 0:
+        return
+    cdef double[::1] blocks = np.empty(n_threads * used.shape[0] * BLOCK)
+    loop.columns = read_columns(columns)
+    loop.used, loop.n_used = &used[0], used.shape[0]
+    loop.left, loop.right, loop.operation = &left[0], &right[0], &operation[0]
+    loop.factor, loop.n_pairs = &factor[0], left.shape[0]
+    loop.blocks, loop.values = &blocks[0], &values_out[0, 0]
+    run_shares(combine_rows, &loop, n_rows, BLOCK, n_threads, n_rows * loop.n_pairs)

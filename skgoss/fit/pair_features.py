@@ -1,0 +1,105 @@
+"""The option ``pair_features``: which pairs of columns a fit adds to its data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from skgoss.binning.rows import Rows
+from skgoss.columns.columns import numbers
+from skgoss.columns.pair_columns import PairColumns
+from skgoss.columns.schema import ColumnSchema
+from skgoss.fit.fit import Fit, PreparedFit
+from skgoss.parameters import presets
+from skgoss.training.evaluation import EvaluationSet
+
+# The operations of each value of the option.
+_OPERATIONS = {"sums": "-+", "products": "*/", True: "-+*/"}
+
+# The measurements behind these numbers are in docs/measured-accuracy.md.
+_N_COLUMNS = 6
+# The fit that compares columns: its rounds, and the most rows that it samples.
+_N_ROUNDS = 60
+_MAX_ROWS = 30_000
+
+
+def added(prepared: PreparedFit) -> PreparedFit:
+    """The fit with the pairs of its option; ValueError if it cannot have any."""
+    value = prepared.data.settings.pair_features
+    why = prepared.data.no_pairs()
+    if why:
+        raise ValueError(f"pair_features={value!r} cannot be used {why}")
+    return with_pairs(prepared, pairs_of(best_columns(prepared), value))
+
+
+def pairs_of(columns: Mapping[int, float], value: Any) -> PairColumns:
+    """The pairs of some columns, for a value of the option."""
+    return PairColumns.of(columns, _OPERATIONS[value])
+
+
+def best_columns(prepared: PreparedFit) -> dict[int, float]:
+    """The numeric columns that reduce the loss most in a quick fit.
+
+    They have their standard deviations. The fit has the default options of trees, so
+    that the columns do not depend on those of the user, or of a preset.
+    """
+    data, settings = prepared.data, prepared.data.settings
+    rows = data.rows.without_zero_weights()
+    if len(rows) > _MAX_ROWS:
+        random = np.random.default_rng(settings.random_state)
+        at = np.sort(random.choice(len(rows), _MAX_ROWS, replace=False))
+        rows = rows.take(at)
+    arguments = replace(data.arguments, callbacks=None, eval_metric=None)
+    sampled = data.replaced(rows=rows, fitted=rows, arguments=arguments)
+    quick = {**presets.default_trees(), "metric": None, "verbosity": -1}
+    fit = Fit.begin(prepared.with_data(sampled).with_options(quick), [])
+    gains = fit.grow(_N_ROUNDS, None).importances("gain")
+    gains[list(data.schema.categories.vocabularies)] = 0.0
+    best = np.argsort(-gains, kind="stable")[:_N_COLUMNS]
+    columns = sorted(best[gains[best] > 0].tolist())
+    deviations = {j: _deviation(rows, j) for j in columns}
+    return {j: deviation for j, deviation in deviations.items() if deviation > 0}
+
+
+def _deviation(rows: Rows, column: int) -> float:
+    """The standard deviation of the finite values of a column; 0 if it has none."""
+    (values,) = numbers(rows.columns.take(np.array([column]))).T
+    values = values if rows.numbers is None else values[rows.numbers]
+    is_finite = np.isfinite(values)
+    weight = None if rows.weight is None else rows.weight[is_finite]
+    values = values[is_finite]
+    largest = np.abs(values).max(initial=0.0)
+    if not largest:
+        return 0.0
+    scaled = values / largest
+    mean = np.average(scaled, weights=weight)
+    return float(largest * np.sqrt(np.average((scaled - mean) ** 2, weights=weight)))
+
+
+def with_pairs(prepared: PreparedFit, pairs: PairColumns) -> PreparedFit:
+    """The fit with pairs of columns; its rows are not in bins yet."""
+    data = prepared.data
+    schema = replace(data.schema, pairs=pairs)
+    rows = _with_pairs(data.rows, schema, prepared.setup.n_threads)
+    fitted = rows
+    if data.fitted is not data.rows:
+        fitted = replace(data.fitted, columns=rows.columns, binned=None)
+    return prepared.with_columns(data.replaced(schema=schema, rows=rows, fitted=fitted))
+
+
+def set_with_pairs(
+    named: EvaluationSet, before: PreparedFit, after: PreparedFit
+) -> EvaluationSet:
+    """An evaluation set with the pairs that a fit has after it was read."""
+    if named.rows is before.data.rows:
+        return replace(named, rows=after.data.rows)
+    n_threads = after.setup.n_threads
+    return replace(named, rows=_with_pairs(named.rows, after.data.schema, n_threads))
+
+
+def _with_pairs(rows: Rows, schema: ColumnSchema, n_threads: int) -> Rows:
+    columns = schema.with_pairs(rows.columns, n_threads)
+    return replace(rows, columns=columns, binned=None)

@@ -1,0 +1,210 @@
+"""The option ``pair_features``: models that compute columns from pairs of columns."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+from skgoss import Booster, Dataset, LGBMClassifier, LGBMRegressor, train
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(600, 7))
+X[:, 2] *= 8.0
+Y = np.abs(X[:, 0] - X[:, 2] / 8) + 0.05 * RNG.normal(size=600)
+NEW = RNG.normal(size=(40, 7)) * [1, 1, 8, 1, 1, 1, 1]
+NEW[3, 2] = np.nan
+
+
+@pytest.fixture(scope="module")
+def model():
+    return LGBMRegressor(n_estimators=30, pair_features=True).fit(X, Y)
+
+
+def with_pairs(model, X):
+    """The columns, and the pairs of a model in plain NumPy."""
+    made = []
+    for left, symbol, factor, right in model._model.schema.pairs.state():
+        a, b = X[:, left], factor * X[:, right]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            made.append({"-": a - b, "+": a + b, "*": a * b, "/": a / b}[symbol])
+    return np.column_stack([X, *made])
+
+
+@pytest.mark.parametrize("options", [{}, {"linear_tree": True}, {"extra_trees": True}])
+def test_it_is_a_fit_of_more_columns(options):
+    model = LGBMRegressor(n_estimators=20, pair_features=True, **options).fit(X, Y)
+    made = with_pairs(model, X)
+    same = LGBMRegressor(n_estimators=20, **options).fit(made, Y)
+    np.testing.assert_array_equal(model.predict(X), same.predict(made))
+    new = with_pairs(model, NEW)
+    np.testing.assert_array_equal(model.predict(NEW), same.predict(new))
+    np.testing.assert_array_equal(
+        model.predict(NEW, pred_leaf=True), same.predict(new, pred_leaf=True)
+    )
+
+
+def test_it_finds_what_single_columns_cannot_tell(model):
+    plain = LGBMRegressor(n_estimators=30).fit(X, Y)
+    errors = [np.mean((m.predict(X[300:]) - Y[300:]) ** 2) for m in (model, plain)]
+    assert errors[0] < 0.5 * errors[1]
+    assert len(model._model.schema.pairs) == 60  # four operations of 6 columns
+
+
+@pytest.mark.parametrize(
+    ("value", "operations"), [("sums", "-+"), ("products", "*/"), (True, "-+*/")]
+)
+def test_operations(value, operations):
+    model = LGBMRegressor(n_estimators=2, pair_features=value).fit(X[:, :3], Y)
+    symbols = [symbol for _, symbol, *_ in model._model.schema.pairs.state()]
+    assert "".join(symbols) == operations * 3
+
+
+def test_units_do_not_matter():
+    scaled = X * np.exp2(np.arange(7) - 3)
+    options = {"n_estimators": 20, "pair_features": "sums", "linear_tree": True}
+    model, same = (LGBMRegressor(**options).fit(data, Y) for data in (X, scaled))
+    np.testing.assert_array_equal(model.predict(X), same.predict(scaled))
+
+
+def test_orders_and_copies_do_not_matter():
+    order = np.random.default_rng(1).permutation(600)
+    weight = np.arange(600) % 3
+    copies = np.repeat(np.arange(600), weight)
+    options = {"n_estimators": 10, "pair_features": True, "min_child_samples": 1}
+    options["min_data_in_bin"] = 1
+    few = X[:, :6]  # among more, the fit that chooses would count rows
+    model = LGBMRegressor(**options).fit(few, Y, sample_weight=weight)
+    for at, weights in ((order, weight[order]), (copies, None)):
+        same = LGBMRegressor(**options).fit(few[at], Y[at], sample_weight=weights)
+        assert same._model.schema.pairs.state() == model._model.schema.pairs.state()
+        np.testing.assert_array_equal(model.predict(few), same.predict(few))
+
+
+def test_users_see_their_columns(model):
+    frame = pd.DataFrame(X, columns=list("abcdefg"))
+    named = clone(model).fit(frame, Y)
+    assert named.n_features_in_ == named.booster_.num_feature() == 7
+    assert named.feature_names_in_.tolist() == named.feature_name_ == list("abcdefg")
+    assert named.booster_.feature_name() == list("abcdefg")
+    assert named.feature_importances_.shape == (7,)
+    gains = clone(named).set_params(importance_type="gain").fit(frame, Y)
+    total = gains._model.trees.importances("gain").sum()
+    assert gains.feature_importances_.sum() == pytest.approx(total)
+    assert set(named.feature_importances_.argsort()[-2:]) == {0, 2}
+    with pytest.raises(ValueError, match="has 8 features"):
+        model.predict(np.column_stack([X, X[:, 0]]))
+    table = named.booster_.trees_to_dataframe()
+    assert table.split_feature.value_counts().index[0] == "a - 0.118 c"
+
+
+def test_explanations_are_exact(model):
+    values = model.predict(NEW, pred_contrib=True)
+    assert values.shape == (40, 8)
+    scores = model.predict(NEW, raw_score=True)
+    np.testing.assert_allclose(values.sum(axis=1), scores, rtol=1e-10)
+    pairs = model.predict(NEW, pred_interactions=True)
+    np.testing.assert_allclose(pairs.sum(axis=-1), values, atol=1e-10)
+    np.testing.assert_allclose(pairs, pairs.swapaxes(1, 2), atol=1e-12)
+    shap = pytest.importorskip("shap")
+    explained = model.explain(NEW)
+    assert isinstance(explained, shap.Explanation)
+    np.testing.assert_array_equal(explained.values, values[:, :-1])
+    np.testing.assert_array_equal(explained.data, NEW)
+    inner = model.explain(NEW, interactions=True).values
+    np.testing.assert_array_equal(inner, pairs[:, :-1, :-1])
+
+
+def test_saved_models_predict_the_same(model, tmp_path):
+    expected = model.predict(NEW)
+    np.testing.assert_array_equal(
+        pickle.loads(pickle.dumps(model)).predict(NEW), expected
+    )
+    model.to_file(tmp_path / "model.txt")
+    again = LGBMRegressor.from_file(tmp_path / "model.txt")
+    np.testing.assert_array_equal(again.predict(NEW), expected)
+    assert again.n_features_in_ == 7
+    text = Booster(model_file=tmp_path / "model.txt")
+    np.testing.assert_array_equal(text.predict(NEW), expected)
+    assert text.model_to_string() == model.booster_.model_to_string()
+
+
+def test_lightgbm_reads_the_trees(model, tmp_path):
+    lightgbm = pytest.importorskip("lightgbm")
+    model.to_file(tmp_path / "model.txt")
+    theirs = lightgbm.Booster(model_file=tmp_path / "model.txt")
+    made = with_pairs(model, X)
+    np.testing.assert_allclose(theirs.predict(made), model.predict(X), rtol=1e-12)
+
+
+def test_onnx(model):
+    runtime = pytest.importorskip("onnxruntime")
+    from skgoss import to_onnx
+
+    data = NEW.copy()
+    data[5, :] = 0.0
+    session = runtime.InferenceSession(to_onnx(model, data).SerializeToString())
+    (values,) = session.run(None, {session.get_inputs()[0].name: data})
+    np.testing.assert_allclose(values.ravel(), model.predict(data), rtol=1e-12)
+
+
+def test_training_continues_with_the_same_pairs(model):
+    more = LGBMRegressor(n_estimators=5).fit(X, Y, init_model=model)
+    whole = LGBMRegressor(n_estimators=35, pair_features=True).fit(X, Y)
+    np.testing.assert_array_equal(more.predict(NEW), whole.predict(NEW))
+    assert more.n_features_in_ == 7
+    refitted = model.booster_.refit(X, Y)
+    assert refitted.predict(NEW).shape == (40,)
+
+
+@pytest.mark.parametrize("options", [{"folds": 3}, {"early_stopping_round": 5}])
+def test_folds_and_early_stopping(options):
+    model = LGBMRegressor(n_estimators=40, pair_features="sums", **options).fit(X, Y)
+    plain = LGBMRegressor(n_estimators=40, **options).fit(X, Y)
+    errors = [np.mean((m.predict(X) - Y) ** 2) for m in (model, plain)]
+    assert errors[0] < 0.5 * errors[1]
+    assert model.n_features_in_ == 7
+
+
+def test_evaluation_sets_have_the_pairs():
+    model = LGBMRegressor(n_estimators=10, pair_features=True)
+    model.fit(X[:400], Y[:400], eval_set=[(X[400:], Y[400:])])
+    last = model.evals_result_["valid_0"]["l2"][-1]
+    error = np.mean((model.predict(X[400:]) - Y[400:]) ** 2)
+    assert last == pytest.approx(error)
+
+
+def test_categories_and_constant_columns_have_no_pairs():
+    frame = pd.DataFrame(X[:, :3], columns=list("abc"))
+    frame["word"] = pd.Categorical(np.where(X[:, 3] > 0, "x", "y"))
+    frame["zero"] = 0.0
+    model = LGBMClassifier(n_estimators=5, pair_features="sums").fit(frame, Y > 1)
+    columns = {j for pair in model._model.schema.pairs.state() for j in pair[::3]}
+    assert columns == {0, 1, 2}
+    one = LGBMRegressor(n_estimators=3, pair_features=True).fit(X[:, :1], Y)
+    assert len(one._model.schema.pairs) == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"monotone_constraints": {0: 1}}, "with monotone_constraints, because"),
+        ({"interaction_constraints": [[0, 1]]}, "with interaction_constraints"),
+        ({"feature_contri": {0: 0.5}}, "with feature_contri"),
+    ],
+)
+def test_what_is_refused(options, message):
+    with pytest.raises(
+        ValueError, match=f"pair_features=True cannot be used {message}"
+    ):
+        LGBMRegressor(pair_features=True, **options).fit(X, Y)
+
+
+def test_numbers_must_be_in_memory(model):
+    with pytest.raises(ValueError, match="if the numbers are not in memory: pass an"):
+        train({"pair_features": "sums", "verbosity": -1}, Dataset(X, Y))
+    with pytest.raises(ValueError, match="with init_model: pairs that it has are kept"):
+        LGBMRegressor(pair_features=True).fit(X, Y, init_model=model)
+    with pytest.raises(ValueError, match="'sums', 'products'"):
+        LGBMRegressor(pair_features="differences").fit(X, Y)

@@ -7,11 +7,10 @@ import signal
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 
-import grids
-import processes
 import pytest
 from sklearn.datasets import load_diabetes, load_iris
 
+from helpers import grids, processes
 from skgoss.objectives import percentiles
 from skgoss.utils import threads
 

@@ -6,8 +6,8 @@ import itertools
 
 import numpy as np
 import pytest
-from binned import count_conflicts
 
+from helpers.binned import count_conflicts
 from skgoss._engine.binning import bundling
 
 

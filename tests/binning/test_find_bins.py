@@ -7,11 +7,11 @@ import tempfile
 
 import numpy as np
 import pytest
-from binned import settings
-from one_column import ZERO, mapper
-from reading import columns
 from sklearn.base import BaseEstimator
 
+from helpers.binned import settings
+from helpers.one_column import ZERO, mapper
+from helpers.reading import columns
 from skgoss.binning.find_bins import find_bin_mappers
 
 

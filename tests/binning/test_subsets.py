@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from binned import bins, expected_places, places_of_rows, table
-from reading import columns as read_columns
 from scipy import sparse
 
+from helpers.binned import bins, expected_places, places_of_rows, table
+from helpers.reading import columns as read_columns
 from skgoss import Dataset, LGBMRegressor, parameters, train
 from skgoss.binning import find_bins, storage
 from skgoss.binning.binned_dataset import BinnedDataset

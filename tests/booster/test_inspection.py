@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 lightgbm = pytest.importorskip("lightgbm")
-import lightgbm_boosters  # noqa: E402
+from helpers import lightgbm_boosters  # noqa: E402
 
 many = lightgbm_boosters.many
 

@@ -7,11 +7,11 @@ import warnings
 
 import numpy as np
 import pytest
-from binned import settings
-from category_columns import NAN, containers, fit, read
-from reading import columns
 from scipy import sparse
 
+from helpers.binned import settings
+from helpers.category_columns import NAN, containers, fit, read
+from helpers.reading import columns
 from skgoss import LGBMRegressor
 from skgoss._engine.columns import column_kernels as kernels
 from skgoss.binning.bin_values import bin_categories

@@ -8,10 +8,10 @@ import warnings
 
 import numpy as np
 import pytest
-from reading import Estimator, columns, n_calls, read, shares
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
+from helpers.reading import Estimator, columns, n_calls, read, shares
 from skgoss import LGBMRegressor
 from skgoss._engine.columns import arrow
 from skgoss.columns import dataframes

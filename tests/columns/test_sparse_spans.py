@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from reading import columns
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
+from helpers.reading import columns
 from skgoss import LGBMClassifier
 from skgoss.binning.bin_values import bin_sparse_columns
 from skgoss.binning.find_bins import BinningOptions, find_bin_mappers

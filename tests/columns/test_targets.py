@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from parts_of_rows import assert_same_parts, read
-from ranks import deal, run
 
+from helpers.parts_of_rows import assert_same_parts, read
+from helpers.ranks import deal, run
 from skgoss import LGBMClassifier, LGBMRegressor
 from skgoss.columns import targets
 from skgoss.distributed.row_partition import Parts

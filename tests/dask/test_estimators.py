@@ -12,12 +12,12 @@ from types import MappingProxyType, SimpleNamespace
 
 import numpy as np
 import pytest
-from grids import nightly_if
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, ShuffleSplit
 
 import skgoss
+from helpers.grids import nightly_if
 from skgoss import (
     LGBMClassifier,
     LGBMRanker,

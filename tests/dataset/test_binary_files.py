@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import io
 
-import mutations
 import numpy as np
 import pytest
-from binned import (
+
+from helpers import mutations
+from helpers.binned import (
     bins,
     build,
     expected_places,
@@ -16,10 +17,9 @@ from binned import (
     trained,
     with_categories,
 )
-from changed_states import changed, replaced
-from mutations import MIXED, WORDS
-from reading import columns
-
+from helpers.changed_states import changed, replaced
+from helpers.mutations import MIXED, WORDS
+from helpers.reading import columns
 from skgoss import LGBMRegressor, parameters
 from skgoss.binning import binned_state
 from skgoss.binning.binned_dataset import BinnedDataset

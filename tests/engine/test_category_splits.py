@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from twin import Twin
 
+from helpers.twin import Twin
 from skgoss import LGBMRegressor
 from skgoss._engine.training.split import best_categories
 

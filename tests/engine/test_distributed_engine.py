@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from ranks import deal, partition_of, rows_of, run
-from reading import columns as read_columns
 
+from helpers.ranks import deal, partition_of, rows_of, run
+from helpers.reading import columns as read_columns
 from skgoss import LGBMRegressor, parameters
 from skgoss._engine.training.grower import TreeGrower
 from skgoss.binning.binned_dataset import BinnedDataset

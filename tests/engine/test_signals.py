@@ -4,8 +4,9 @@ import json
 import os
 import sys
 
-import processes
 import pytest
+
+from helpers import processes
 
 # The traceback says what was interrupted: a kernel that asks for signals is part of it.
 INTERRUPTED = """

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from grids import nightly_if
 from sklearn.metrics import ndcg_score
 
+from helpers.grids import nightly_if
 from skgoss import LGBMModel, LGBMRanker, LGBMRegressor, ndcg_scorer
 
 RNG = np.random.default_rng(3)

@@ -6,15 +6,15 @@ import copy
 import pickle
 import warnings
 
-import mutations
 import numpy as np
 import pytest
-from model_files_alike import assert_same
-from mutations import drop, put
 from numpy.testing import assert_array_equal
-from saving import WAYS, skops_io
 
 import skgoss
+from helpers import mutations
+from helpers.model_files_alike import assert_same
+from helpers.mutations import drop, put
+from helpers.saving import WAYS, skops_io
 from skgoss import LGBMClassifier, LGBMModel, LGBMRegressor
 from skgoss.model.ensemble import Ensemble
 from skgoss.utils import optional

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 import pytest
-from trees import frame, make, random_data, random_tree
 
+from helpers.trees import frame, make, random_data, random_tree
 from skgoss import LGBMRegressor
 from skgoss._engine.binning.bin_bounds import ZERO_BOUND
 from skgoss._engine.objectives import link_kernels
@@ -18,8 +18,7 @@ from skgoss.objectives.objectives import OBJECTIVES
 
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
-from onnx_sessions import assert_same, run, session  # noqa: E402
-
+from helpers.onnx_sessions import assert_same, run, session  # noqa: E402
 from skgoss.export import onnx_graph as graphs  # noqa: E402
 from skgoss.export import to_onnx  # noqa: E402
 

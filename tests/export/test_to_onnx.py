@@ -18,9 +18,8 @@ from skgoss import LGBMClassifier, LGBMModel, LGBMRegressor
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
 skl2onnx = pytest.importorskip("skl2onnx")
-from onnx_sessions import assert_same, run, session  # noqa: E402
-
 import skgoss.onnx  # noqa: E402
+from helpers.onnx_sessions import assert_same, run, session  # noqa: E402
 
 # --- Trees ----------------------------------------------------------------------------
 

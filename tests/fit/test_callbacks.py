@@ -7,9 +7,9 @@ import pickle
 
 import numpy as np
 import pytest
-from rounds import SETS, X, Y, env, fit, raising
 
 import skgoss
+from helpers.rounds import SETS, X, Y, env, fit, raising
 from skgoss import (
     LGBMRegressor,
     early_stopping,

@@ -6,7 +6,10 @@ import weakref
 import numpy as np
 import pandas as pd
 import pytest
-from parts_of_rows import (
+from scipy.sparse import csr_array
+from sklearn.base import clone
+
+from helpers.parts_of_rows import (
     assert_same_data,
     assert_same_rows,
     deal_queries,
@@ -15,10 +18,7 @@ from parts_of_rows import (
     parts_of,
     read,
 )
-from ranks import rows_of, run
-from scipy.sparse import csr_array
-from sklearn.base import clone
-
+from helpers.ranks import rows_of, run
 from skgoss import (
     Booster,
     Dataset,

@@ -3,8 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
-import several_targets
-from several_targets import (
+from sklearn.exceptions import DataConversionWarning
+from sklearn.metrics import r2_score
+from sklearn.model_selection import cross_val_score
+
+from helpers import several_targets
+from helpers.several_targets import (
     C_VALID,
     LABELS,
     SMALL,
@@ -16,10 +20,6 @@ from several_targets import (
     Y,
     quiet,
 )
-from sklearn.exceptions import DataConversionWarning
-from sklearn.metrics import r2_score
-from sklearn.model_selection import cross_val_score
-
 from skgoss import Dataset, LGBMClassifier, LGBMModel, LGBMRegressor
 
 regressor, classifier = several_targets.regressor, several_targets.classifier

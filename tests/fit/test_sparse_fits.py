@@ -10,8 +10,8 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import make_classification
 from sklearn.metrics import log_loss
-from trees import arrays, assert_same_bits
 
+from helpers.trees import arrays, assert_same_bits
 from skgoss import LGBMClassifier, LGBMRegressor
 from skgoss.binning import find_bins
 

@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from cv_results import cv, ranked, rows, same
 from sklearn.model_selection import (
     GroupKFold,
     KFold,
@@ -13,6 +12,7 @@ from sklearn.model_selection import (
 )
 
 import skgoss
+from helpers.cv_results import cv, ranked, rows, same
 from skgoss import Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor
 from skgoss.fit import splits
 from skgoss.fit.fit_data import FitData

@@ -6,8 +6,8 @@ import warnings
 
 import numpy as np
 import pytest
-from families import CATEGORIES, FAMILIES, N_ROWS, X, by_kind
 
+from helpers.families import CATEGORIES, FAMILIES, N_ROWS, X, by_kind
 from skgoss import (
     Dataset,
     LGBMClassifier,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import lightgbm_models as peers
-import mutations
 import numpy as np
 import pytest
 
+from helpers import lightgbm_models as peers
+from helpers import mutations
 from skgoss import LGBMClassifier
 
 SMALL = {"n_estimators": 4, "num_leaves": 7, "min_child_samples": 5}

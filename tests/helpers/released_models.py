@@ -1,7 +1,7 @@
 """The models and data sets that released versions have written, with what they predict.
 
-``python tests/helpers/released_models.py`` writes a folder of `tests/files` for the
-installed version. It is run once, when the version is released; later versions must
+``python -m helpers.released_models`` in `tests` writes a folder of `tests/files` for
+the installed version. It is run once, when the version is released; later versions must
 read it (`tests/model_files/test_released_models.py`). ``--again`` replaces a folder
 before the release.
 """

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from reading import columns
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
+from helpers.reading import columns
 from skgoss.binning.find_bins import BinMapper
 from skgoss.columns.columns import Columns
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
-from reading import columns as read_columns
 
+from helpers.reading import columns as read_columns
 from skgoss import LGBMRegressor, parameters
 from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.columns.columns import Columns

@@ -8,22 +8,22 @@ import pathlib
 import pickle
 import re
 
-import lightgbm_models as peers
-import mutations
 import numpy as np
 import pytest
-from model_files_alike import (
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+import skgoss
+from helpers import lightgbm_models as peers
+from helpers import mutations
+from helpers.model_files_alike import (
     SMALL,
     assert_same,
     assert_same_bits,
     boosters,
     lightgbm_frames,
 )
-from saving import WAYS, skops_io
-from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
-
-import skgoss
+from helpers.saving import WAYS, skops_io
 from skgoss import Booster, LGBMClassifier, LGBMModel, LGBMRanker, LGBMRegressor
 
 

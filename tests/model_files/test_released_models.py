@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import released_models
 from numpy.testing import assert_array_equal
-from released_models import ESTIMATORS, FILES
 
 import skgoss
+from helpers import released_models
+from helpers.released_models import ESTIMATORS, FILES
 
 VERSIONS = sorted(path.name for path in FILES.glob("skgoss-*"))
 SAVED = [

@@ -7,12 +7,12 @@ import os
 import pickle
 from dataclasses import replace
 
-import mutations
 import numpy as np
 import pytest
-from model_files_alike import SMALL, assert_same_bits, boosters, lightgbm_frames
-from mutations import drop, put
 
+from helpers import mutations
+from helpers.model_files_alike import SMALL, assert_same_bits, boosters, lightgbm_frames
+from helpers.mutations import drop, put
 from skgoss import Booster, LGBMClassifier, LGBMRegressor
 from skgoss.model_files.text_lines import SKGOSS_LINE
 

@@ -10,9 +10,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from lightgbm_models import CATEGORY, data, lightgbm
-from trees import frame, stump
 
+from helpers.lightgbm_models import CATEGORY, data, lightgbm
+from helpers.trees import frame, stump
 from skgoss.columns.categories import Categories, Vocabulary
 from skgoss.model.category_sets import CategorySets
 from skgoss.model.ensemble import Ensemble
@@ -20,8 +20,8 @@ from skgoss.model_files import text_reader, text_writer
 from skgoss.parameters import make_settings, to_lightgbm
 
 pd = pytest.importorskip("pandas")
-import text_models  # noqa: E402
-from text_models import OURS, assert_equal, header_of, members, one_split  # noqa: E402
+from helpers import text_models  # noqa: E402
+from helpers.text_models import OURS, assert_equal, header_of, members, one_split  # noqa: E402
 
 fitted = text_models.fitted
 

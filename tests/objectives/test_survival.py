@@ -8,12 +8,22 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from grids import nightly_if
-from naive_survival import n_ties, naive_sums
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
-from survival_rows import EVENT, STRATA, STRATIFIED, STRUCTURED, TIME, WEIGHT, N, X, Y
 
+from helpers.grids import nightly_if
+from helpers.naive_survival import n_ties, naive_sums
+from helpers.survival_rows import (
+    EVENT,
+    STRATA,
+    STRATIFIED,
+    STRUCTURED,
+    TIME,
+    WEIGHT,
+    N,
+    X,
+    Y,
+)
 from skgoss import (
     Booster,
     Dataset,

@@ -6,9 +6,9 @@ import itertools
 
 import numpy as np
 import pytest
-from naive_survival import naive_sums
-from survival_rows import EVENT, STRUCTURED, TIME, WEIGHT, N, X, Y
 
+from helpers.naive_survival import naive_sums
+from helpers.survival_rows import EVENT, STRUCTURED, TIME, WEIGHT, N, X, Y
 from skgoss import LGBMRegressor
 from skgoss.columns import lifetimes
 from skgoss.objectives.distributions import DISTRIBUTIONS

@@ -6,7 +6,6 @@ import pickle
 import numpy as np
 import pytest
 import sklearn.datasets
-from grids import nightly_if
 from scipy.special import expit
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, make_classification, make_regression
@@ -14,6 +13,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV, KFold
 
 import skgoss
+from helpers.grids import nightly_if
 from skgoss import Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor
 from skgoss.fit.splits import of_equal_size
 from skgoss.parameters import make_settings, presets

@@ -11,7 +11,7 @@ matplotlib.use("Agg")
 plt = pytest.importorskip("matplotlib.pyplot")
 lightgbm = pytest.importorskip("lightgbm")
 pd = pytest.importorskip("pandas")
-from plots import as_ours, seen, table, theirs  # noqa: E402
+from helpers.plots import as_ours, seen, table, theirs  # noqa: E402
 
 HISTORY = {
     "train": {"l1": [3.0, 2.0, 1.0], "l2": [9.0, 4.0, 1.0]},

@@ -14,9 +14,9 @@ from typing import Any
 import joblib
 import pytest
 import sklearn
-from grids import nightly_if
 
 import skgoss
+from helpers.grids import nightly_if
 from skgoss.objectives.objectives import OBJECTIVES
 from skgoss.parameters.table import DEFAULTS
 

@@ -6,8 +6,9 @@ import re
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
-import processes
 import pytest
+
+from helpers import processes
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"

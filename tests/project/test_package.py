@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import processes
 import pytest
 
 import skgoss
+from helpers import processes
 from skgoss import lightgbm_private
 from skgoss._engine import runtime
 

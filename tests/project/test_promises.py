@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
-from trees import arrays, assert_same_bits
 
+from helpers.trees import arrays, assert_same_bits
 from skgoss import (
     Booster,
     Dataset,

@@ -4,12 +4,12 @@ import threading
 
 import numpy as np
 import pytest
-from folds import DATA, FOLDS, fit, numbers, twins
 from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.model_selection import RepeatedKFold
 
 import skgoss
+from helpers.folds import DATA, FOLDS, fit, numbers, twins
 from skgoss import Dataset
 from skgoss.binning.rows import Rows
 from skgoss.columns.columns import RELEASED

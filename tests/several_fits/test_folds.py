@@ -4,7 +4,6 @@ import pickle
 
 import numpy as np
 import pytest
-from folds import DATA, FOLDS, SMALL, classes, fit, numbers, twins
 from scipy.stats import gmean
 from sklearn import config_context
 from sklearn.base import clone
@@ -18,6 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import skgoss
+from helpers.folds import DATA, FOLDS, SMALL, classes, fit, numbers, twins
 from skgoss import Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor
 from skgoss.columns import lifetimes
 from skgoss.fit.time_limit import TimeLimit

@@ -10,8 +10,8 @@ from skgoss import Dataset, LGBMRegressor
 pyarrow = pytest.importorskip("pyarrow")
 dataset = pytest.importorskip("pyarrow.dataset")
 parquet = pytest.importorskip("pyarrow.parquet")
-import streams  # noqa: E402
-from streams import TABLE, VALUES, N, X, as_text  # noqa: E402
+from helpers import streams  # noqa: E402
+from helpers.streams import TABLE, VALUES, N, X, as_text  # noqa: E402
 
 batch_values = streams.batch_values
 folder = streams.folder

@@ -7,7 +7,8 @@ import sys
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from text_tables import NAMED, QUIET, ROWS, SVM, TINY, dense, read
+
+from helpers.text_tables import NAMED, QUIET, ROWS, SVM, TINY, dense, read
 
 WORDS = ["", "NA", "na", "NaN", "nan", "-nan", "null", "NULL", "nAn", "inf", "-1"]
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-import twin
-from twin import Fit, fit, smooth_target, table
 
+from helpers import twin
+from helpers.twin import Fit, fit, smooth_target, table
 from skgoss import LGBMRegressor
 from skgoss._engine.training.sampling_kernels import bagging_mask
 from skgoss.model.ensemble import Tree

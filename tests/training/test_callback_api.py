@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from rounds import SETS, X, Y, fit
 
+from helpers.rounds import SETS, X, Y, fit
 from skgoss import LGBMRegressor, reset_parameter
 
 

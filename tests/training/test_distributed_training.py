@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from ranks import by_partition, deal, partition_of, rows_of, run
-from reading import columns as read_columns
 
+from helpers.ranks import by_partition, deal, partition_of, rows_of, run
+from helpers.reading import columns as read_columns
 from skgoss import LGBMRegressor, parameters
 from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.columns.queries import Queries

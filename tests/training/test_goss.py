@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-import twin
-from twin import Fit, fit, rounds_of, smooth_target, table
 
+from helpers import twin
+from helpers.twin import Fit, fit, rounds_of, smooth_target, table
 from skgoss import LGBMClassifier, LGBMRegressor, UnusedParameterWarning
 from skgoss._engine.training.sampling_kernels import one_side_sample
 from skgoss.objectives.percentiles import percentile

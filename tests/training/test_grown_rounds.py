@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from twin import smooth_target, table
 
 import skgoss
+from helpers.twin import smooth_target, table
 from skgoss import Booster, Dataset
 from skgoss._engine.training.grower import TreeGrower
 from skgoss.utils.cancellation import Cancelled, CancelScope

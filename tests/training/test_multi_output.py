@@ -5,10 +5,7 @@ import importlib
 import pickle
 
 import numpy as np
-import outputs
 import pytest
-import several_targets
-from several_targets import LABELS, SMALL, WEIGHT, X_VALID, Y_VALID, C, X, Y, quiet
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.multioutput import MultiOutputClassifier, MultiOutputRegressor
@@ -17,6 +14,18 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 
 import skgoss
+from helpers import outputs, several_targets
+from helpers.several_targets import (
+    LABELS,
+    SMALL,
+    WEIGHT,
+    X_VALID,
+    Y_VALID,
+    C,
+    X,
+    Y,
+    quiet,
+)
 from skgoss import Booster, Dataset, LGBMClassifier, LGBMModel, LGBMRegressor
 from skgoss.training.multi_output import MultiOutput
 

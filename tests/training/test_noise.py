@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from binned import build
-from ranks import by_partition
 
+from helpers.binned import build
+from helpers.ranks import by_partition
 from skgoss.distributed.row_partition import RowPartition
 from skgoss.objectives.objectives import TrainingRows
 from skgoss.training.noise import EqualRows, Errors, row_keys

@@ -3,8 +3,8 @@
 from math import inf, nan
 
 import pytest
-from fake_states import OneByOne
 
+from helpers.fake_states import OneByOne
 from skgoss.training.evaluation import EvalResult
 from skgoss.training.run import Run
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import twin
-from twin import Fit, fit, rounds_of, smooth_target, table
 
+from helpers import twin
+from helpers.twin import Fit, fit, rounds_of, smooth_target, table
 from skgoss import Booster, Dataset, LGBMClassifier, LGBMRegressor
 from skgoss._engine.training.sampling_kernels import bagging_mask, kept_rows
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_digits
-from twin import log1p_from_below
 
 import skgoss
+from helpers.twin import log1p_from_below
 from skgoss import (
     Booster,
     Dataset,

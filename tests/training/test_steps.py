@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import twin
 from scipy.special import expit, log_softmax, softplus
-from twin import fit, smooth_target, table
 
+from helpers import twin
+from helpers.twin import fit, smooth_target, table
 from skgoss import LGBMClassifier, LGBMRegressor
 from skgoss.objectives.objectives import OBJECTIVES
 

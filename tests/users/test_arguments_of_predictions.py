@@ -11,8 +11,8 @@ import warnings
 
 import numpy as np
 import pytest
-from families import FAMILIES, X, by_kind, fitted
 
+from helpers.families import FAMILIES, X, by_kind, fitted
 from skgoss import Booster, UnusedParameterWarning
 from skgoss.parameters.options import ARGUMENTS
 

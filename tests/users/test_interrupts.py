@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from interrupts import moments
 from sklearn.base import clone
 
 import skgoss
+from helpers.interrupts import moments
 from skgoss import Booster, Dataset, LGBMRegressor
 from skgoss.model_selection import GridSearchCV
 

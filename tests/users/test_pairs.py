@@ -29,10 +29,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from sequences import Rows
 from sklearn.model_selection import GroupKFold
 
 import skgoss
+from helpers.sequences import Rows
 from skgoss import Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor
 from skgoss.parameters import presets
 from skgoss.sources import source

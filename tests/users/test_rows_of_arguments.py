@@ -14,9 +14,9 @@ from functools import partial
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sequences import Rows
 
 import skgoss
+from helpers.sequences import Rows
 from skgoss import Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor, ndcg_scorer
 
 pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
-from interrupts import moments
 
+from helpers.interrupts import moments
 from skgoss import (
     Booster,
     Dataset,

@@ -197,17 +197,18 @@ def test_a_state_must_be_a_dict():
 
 def test_what_an_estimator_remembers_is_checked():
     model = LGBMRegressor(num_leaves=7).fit(np.arange(60.0)[:, None], np.arange(60.0))
-    for change in (
-        {"_passed": None},
-        {"_passed": 1.5},
-        {"_passed": "num_leaves"},
-        {"_passed": ("num_leaves", "unknown")},
-        {"_passed": ([],)},
-        {"_unused_params": None},
-        {"_unused_params": ["x"]},
-        {"_booster": model.__getstate__()["_booster"] | {"out_of_fold": {}}},
+    booster = model.__getstate__()["_booster"]
+    for change, message in (
+        ({"_passed": None}, "'_passed' .* not be of type NoneType"),
+        ({"_passed": 1.5}, "'_passed' .* not be of type float"),
+        ({"_passed": "num_leaves"}, "'_passed' .* not be of type str"),
+        ({"_passed": ("num_leaves", "unknown")}, "has no 'unknown', which was passed"),
+        ({"_passed": ([],)}, r"has no \[\], which was passed"),
+        ({"_unused_params": None}, "'_unused_params' .* not be of type NoneType"),
+        ({"_unused_params": ["x"]}, "'_unused_params' .* not be of type list"),
+        ({"_booster": booster | {"out_of_fold": {}}}, "out-of-fold .* has no 'scores'"),
     ):
-        with pytest.raises(ValueError, match=r"state of LGBMReg|the out-of-fold"):
+        with pytest.raises(ValueError, match=message):
             LGBMRegressor.__new__(LGBMRegressor).__setstate__(
                 model.__getstate__() | change
             )

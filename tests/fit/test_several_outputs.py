@@ -228,7 +228,8 @@ def test_arguments_that_are_refused():
         ((X_VALID, C_VALID + 9), "column 0 of eval_y holds labels that y does not"),
     ):
         refused(message, labels, C, eval_set=[pair])
-    refused("eval_y.*1d array|1d array", labels, C[:, 0], eval_set=[(X_VALID, C_VALID)])
+    pair = (X_VALID, C_VALID)
+    refused("eval_y should be a 1d array", labels, C[:, 0], eval_set=[pair])
     refused(
         "class_weight must have one item for each of the 3 targets, got 2",
         LGBMClassifier(**SMALL, class_weight=["balanced", None]),

@@ -563,23 +563,32 @@ def test_unknown_methods(regressor):
         regressor.predict_interval(numbers()[0], method="minmax")
 
 
-WRONG = {
-    "target": [np.zeros(3), np.full(N_TRAIN, np.nan), np.zeros(N_TRAIN, dtype=int)],
-    "weight": [np.ones(3), np.full(N_TRAIN, -1.0)],
-    "tests": [np.eye(4), np.ones((2, 2, 2), dtype=bool), np.zeros((1, 4), dtype=bool)],
-    "test_of_row": [np.full(N_TRAIN, 4, np.int32), np.full(N_TRAIN, -2, np.int32)],
-    "fold_of_round": [np.array([0, 7], np.int32), np.array([0, -1], np.int32), None],
-}
+NUMBERED = "must be numbered from 0 to 3, or -1"
 
 
-@pytest.mark.parametrize("name", WRONG)
-def test_damaged_states_are_refused(regressor, name):
-    state = regressor._model.state()
-    for value in WRONG[name]:
-        damaged = copy.deepcopy(state)
-        damaged["out_of_fold"]["calibration"][name] = value
-        with pytest.raises(ValueError, match=r"must|fold"):
-            FittedModel.from_state(damaged)
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("target", np.zeros(3), f"the calibration rows .* must be {N_TRAIN}"),
+        ("target", np.full(N_TRAIN, np.nan), "the targets of .* must be finite"),
+        ("target", np.zeros(N_TRAIN, dtype=int), "array of float64, got one of int64"),
+        ("weight", np.ones(3), f"the calibration rows .* must be {N_TRAIN}"),
+        ("weight", np.full(N_TRAIN, -1.0), "the weights of .* must be .* at least 0"),
+        ("tests", np.eye(4), "must have sets of folds"),
+        ("tests", np.ones((2, 2, 2), dtype=bool), "must have sets of folds"),
+        ("tests", np.zeros((1, 4), dtype=bool), "must have sets of folds"),
+        ("test_of_row", np.full(N_TRAIN, 4, np.int32), f"the sets of .* {NUMBERED}"),
+        ("test_of_row", np.full(N_TRAIN, -2, np.int32), f"the sets of .* {NUMBERED}"),
+        ("fold_of_round", np.array([0, 7], np.int32), f"the folds of .* {NUMBERED}"),
+        ("fold_of_round", np.array([0, -1], np.int32), "must be the first ones"),
+        ("fold_of_round", None, "'fold_of_round' of .* not be of type NoneType"),
+    ],
+)
+def test_damaged_states_are_refused(regressor, name, value, message):
+    damaged = copy.deepcopy(regressor._model.state())
+    damaged["out_of_fold"]["calibration"][name] = value
+    with pytest.raises(ValueError, match=message):
+        FittedModel.from_state(damaged)
 
 
 def test_scores_and_classes_of_states_are_checked(classifier):

@@ -225,8 +225,8 @@ def test_bytes_are_no_labels(labels):
         (np.empty((40, 0)), Y, r"0 feature\(s\)"),
         (X[:, 0], Y, "Expected 2D array, got 1D"),
         (X * 1j, Y, "Complex data not supported"),
-        (np.array([["a", "b"]] * 40), Y, "could not convert|numbers|strings"),
-        (X[None], Y, "Found array with dim 3|array with 3 dim"),
+        (np.array([["a", "b"]] * 40), Y, "could not convert string to float: 'a'"),
+        (X[None], Y, "Found array with dim 3"),
     ],
 )
 def test_X_must_be_a_table_of_numbers(cls, X_bad, y_bad, words):

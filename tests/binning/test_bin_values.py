@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from helpers.binned import settings
-from helpers.sparse_twins import (
+from helpers.sparse_and_dense import (
     CHANGES,
     N_ROWS,
     assert_same_mappers,

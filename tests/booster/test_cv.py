@@ -59,7 +59,7 @@ def test_messages_are_lightgbms(capsys, lightgbm):
     assert written[0] == written[1]
 
 
-# --- Twins ----------------------------------------------------------------------------
+# --- Against `train` ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -265,8 +265,8 @@ def test_callbacks_may_copy_a_model_that_is_fitted_again():
     before, copies = model.predict(X), []
     model.fit(X[:, :2], y, callbacks=[lambda env: copies.append(copy.copy(model))])
     assert len(copies) == 2
-    for twin in copies:
-        np.testing.assert_array_equal(twin.predict(X), before)
+    for other in copies:
+        np.testing.assert_array_equal(other.predict(X), before)
     assert model.predict(X[:, :2]).shape == y.shape
     again = model.predict(X[:, :2])
     with pytest.raises(ValueError, match="X has"):

@@ -48,11 +48,11 @@ def copied(monkeypatch, fit):
 
 
 def check_same(monkeypatch, fit):
-    model, twin = fit(), copied(monkeypatch, fit)
-    one, other = (m.booster_._model.trees.arrays for m in (model, twin))
+    model, again = fit(), copied(monkeypatch, fit)
+    one, other = (m.booster_._model.trees.arrays for m in (model, again))
     for name, values in one.items():
         assert np.asarray(values).tobytes() == np.asarray(other[name]).tobytes(), name
-    np.testing.assert_array_equal(model.oof_prediction_, twin.oof_prediction_)
+    np.testing.assert_array_equal(model.oof_prediction_, again.oof_prediction_)
     assert len(one["split_feature"]) > 15
 
 

@@ -1,4 +1,4 @@
-"""Survival: derivatives, baseline hazards and metrics against naive twins and peers."""
+"""Survival: derivatives, baseline hazards and metrics, against naive sums and peers."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def derivatives(function, scores):
 @pytest.mark.parametrize("efron", [False, True])
 @pytest.mark.parametrize("weight", [None, WEIGHT])
 @pytest.mark.parametrize("y", [Y, STRATIFIED])
-def test_derivatives_are_those_of_the_naive_twin(y, weight, efron):
+def test_derivatives_agree_with_naive_sums(y, weight, efron):
     y = y[:60]
     weight = None if weight is None else weight[:60]
     w = np.ones(60) if weight is None else weight

@@ -81,8 +81,8 @@ def test_concordance_counts_pairs():
         (None, weight), (bounds, np.column_stack([bounds, RNG.permutation(strata)]))
     ):
         ours = concordance(EvalData(y, risk[None], w, None, 1))
-        twin = naive_concordance(y, risk, np.ones(90) if w is None else w)
-        assert ours == pytest.approx(twin, rel=1e-12)
+        expected = naive_concordance(y, risk, np.ones(90) if w is None else w)
+        assert ours == pytest.approx(expected, rel=1e-12)
     alone = EvalData(np.array([[1.0, np.inf]] * 2), risk[None, :2], None, None, 1)
     assert np.isnan(concordance(alone))
 

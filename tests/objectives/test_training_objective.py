@@ -1,4 +1,4 @@
-"""Objectives against LightGBM on the same data, naive twins and their contract."""
+"""Objectives against LightGBM on the same data, naive formulas and their contract."""
 
 from __future__ import annotations
 

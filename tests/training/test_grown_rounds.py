@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import skgoss
-from helpers.twin import smooth_target, table
+from helpers.fits import smooth_target, table
 from skgoss import Booster, Dataset
 from skgoss.utils.cancellation import Cancelled, CancelScope
 

@@ -181,8 +181,8 @@ def test_outputs_that_have_ended_try_again_as_single_fits_do():
 
 
 def test_a_round_that_fails_has_not_happened(monkeypatch):
-    booster, twin = of_levels(LEVELS), of_levels(LEVELS)
-    for each in (booster, twin):
+    booster, plain = of_levels(LEVELS), of_levels(LEVELS)
+    for each in (booster, plain):
         each.update()
     before = booster.predict(X)
     state = booster._fit.rounds
@@ -197,9 +197,9 @@ def test_a_round_that_fails_has_not_happened(monkeypatch):
             booster.update()
     np.testing.assert_array_equal(booster.predict(X), before)
     assert booster.current_iteration() == 1
-    for each in (booster, twin):
+    for each in (booster, plain):
         each.update()
-    np.testing.assert_array_equal(booster.predict(X), twin.predict(X))
+    np.testing.assert_array_equal(booster.predict(X), plain.predict(X))
 
 
 # --- Models ---------------------------------------------------------------------------

@@ -164,7 +164,7 @@ negative weights: users/weights
 multiclass of two classes: users/objective_and_classes_must_fit
     booster/two_classes_with_a_tree_for_each
 row and column sampling: training/a_bag_has_about_its_share a_seed_draws_its_samples
-GOSS: training/rows_are_the_twins
+GOSS: training/rows_are_those_of_the_reference
 options without effect on the model:
     fit/there_is_one_warning_of_all all_options
 metrics with custom objectives:
@@ -232,16 +232,17 @@ linear leaves far from their rows: model/far_rows_are_clipped
 linear leaves and missing values:
     model/leaves_of_any_size lines_of_rows_with_gaps_do_not_raise_the_loss
     a_line_has_the_rows_that_it_was_fitted_on
-steps of linear leaves: model/leaves_of_classes_are_those_of_a_twin
+steps of linear leaves: model/leaves_of_classes_agree_with_the_reference
 SHAP values of linear trees: model/linear_leaves_by_all_subsets
 monotone_constraints with linear_tree: model/what_linear_leaves_cannot_do
-large steps: training/long_steps_are_the_twins steps_of_a_forest_are_not_limited
+large steps: training/long_steps_are_those_of_the_reference
+    steps_of_a_forest_are_not_limited
 private names: ./modules
 shap explainers: model/trees_for_shap what_shap_does_not_know ./tools_take_our_models
 lists in categorical_feature: users/ordered_categories_are_codes
 feature costs: users/costs_of_features
 parser_config_file: users/parsers_of_files
-position weights: objectives/a_step_is_that_of_the_twin
+position weights: objectives/steps_agree_with_the_reference
     a_query_of_weight_two_is_two_queries
 feature_name of fit: training/names_of_columns users/names_that_were_given_to_an_array
 labels of 'binary' in train: users/binary_labels
@@ -261,7 +262,8 @@ refit of 'poisson', 'gamma' and 'tweedie': fit/refit_of_logarithms_has_no_scale
 refit of `linear_tree`: users/refitted_leaves_without_slopes_are_those_of_other_trees
 `set_train_data_name` after `free_dataset`:
     users/the_name_of_a_training_set_that_is_gone
-lambdarank sigmoids: objectives/lambdarank_twin lambdarank_is_that_of_lightgbm
+lambdarank sigmoids: objectives/lambdarank_agrees_with_the_reference
+    lambdarank_is_that_of_lightgbm
 """
 
 

@@ -140,10 +140,10 @@ def test_a_round_that_fails_changes_nothing():
         booster.update(train_set=other, fobj=fail)
     assert booster.train_set is train_set
     assert not booster.update()  # goes on with the objective and rows that it had
-    twin = Booster({**PARAMS, "objective": "binary"}, Dataset(X, CLASSES))
-    twin.update()
-    twin.update()
-    assert (booster.predict(X) == twin.predict(X)).all()
+    plain = Booster({**PARAMS, "objective": "binary"}, Dataset(X, CLASSES))
+    plain.update()
+    plain.update()
+    assert (booster.predict(X) == plain.predict(X)).all()
 
 
 def test_metrics_are_not_computed_while_a_round_grows():

@@ -1,4 +1,4 @@
-"""What the trees of a Booster look like, beside LightGBM's."""
+"""What the trees of a Booster look like, compared with LightGBM's."""
 
 from __future__ import annotations
 

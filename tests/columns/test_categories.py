@@ -420,7 +420,7 @@ def test_kept_categories_are_lightgbms(name, changes, lightgbm):
     options = vars(settings(**changes))
     options["bin_construct_sample_cnt"] = options.pop("subsample_for_bin")
     options |= {"verbose": -1, "num_threads": 1, "feature_pre_filter": False}
-    # A column that LightGBM uses stands beside, for it refuses to learn from none.
+    # LightGBM refuses to train on no column, so there is another one.
     X = np.column_stack([codes, np.arange(len(codes))])
     data = lightgbm.Dataset(
         X, X[:, 1] % 7, params=options, categorical_feature=[0]

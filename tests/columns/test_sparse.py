@@ -301,7 +301,7 @@ def test_keys_that_name_nothing_are_refused(key, words):
 
 
 @pytest.mark.parametrize("value", [10**400, "a"])
-def test_values_that_are_no_numbers_are_refused(value):
+def test_values_that_are_not_numbers_are_refused(value):
     keys, lists = sparse.dok_array(dense()), sparse.lil_array(dense())
     keys._dict[0, 0] = value
     lists.data[0][0] = value

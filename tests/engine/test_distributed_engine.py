@@ -14,7 +14,7 @@ from skgoss.training import constraints
 def make_columns(kind, n, seed):
     random = np.random.default_rng(seed)
     if kind == "wide":
-        # So many bins that processes share the columns.
+        # Enough bins for processes to divide the columns.
         X = random.normal(size=(n, 280))
         X[:, 0] = random.integers(0, 300, n)
         return X

@@ -16,7 +16,7 @@ ALL_SPLITS = {"min_child_samples": 1, "min_child_weight": 0.0, "min_data_in_bin"
 
 
 def columns(n_values: int, n_columns: int, common: float) -> np.ndarray:
-    """Whole numbers, one of which has the given share of the rows."""
+    """Whole numbers, one of which has the proportion ``common`` of rows."""
     rng = np.random.default_rng(n_values)
     values = rng.integers(0, n_values, (N, n_columns))
     return np.where(rng.random(values.shape) < common, n_values // 2, values)

@@ -1,4 +1,4 @@
-"""Models that are saved and loaded: the same bits, and nothing that is not checked."""
+"""Models that are saved and loaded are identical, and whatever is loaded is checked."""
 
 from __future__ import annotations
 

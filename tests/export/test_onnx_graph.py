@@ -91,7 +91,7 @@ def test_all_kinds_of_missing_in_one_column(n_scores):
 
 
 def test_sets_of_categories():
-    """Also empty ones, beside numeric nodes of the same column."""
+    """Even empty ones, with numeric nodes of the same column."""
     rng = np.random.default_rng(2)
     members = [[], [0], [31], [1, 2, 3], [0, 30, 32], range(0, 90, 2), [64], range(40)]
     words = np.zeros((len(members), 3), dtype=np.uint32)

@@ -24,7 +24,7 @@ from helpers.onnx_sessions import assert_same, run, session  # noqa: E402
 # --- Trees ----------------------------------------------------------------------------
 
 
-def test_threads_give_the_same_bits(data):
+def test_threads_do_not_change_a_bit(data):
     X, y = data
     proto = skgoss.to_onnx(LGBMRegressor(n_estimators=90, n_jobs=1).fit(X, y))
     one, two = (session(proto, n).run(None, {"X": X})[0] for n in (1, 2))

@@ -171,7 +171,7 @@ def logistic(raw_score, rows):
         ({"objective": "binary"}, {"objective": logistic}, True),
     ],
 )
-def test_scores_of_another_kind_to_go_on_from(earlier, later, is_alike):
+def test_scores_of_another_kind_to_continue_from(earlier, later, is_alike):
     X, y = np.arange(60.0)[:, None], np.arange(60) % 2 + 0.0
     options = {"min_data_in_leaf": 1, "verbosity": -1, "n_estimators": 2}
     positive = Dataset(X, y + (earlier["objective"] == "gamma"))

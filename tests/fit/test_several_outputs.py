@@ -30,7 +30,7 @@ regressor, classifier = several_targets.regressor, several_targets.classifier
 @pytest.mark.parametrize("class_weight", [{0: 2.0}, "list"])
 def test_class_weights(class_weight, weight):
     each = ["balanced", None, {2: 0.0}] if class_weight == "list" else None
-    # With so few bins, the weights of rows do not change them.
+    # Weights of rows do not change bins if there are few.
     options = {**SMALL, "class_weight": each or class_weight, "max_bin": 500}
     model = LGBMClassifier(**options).fit(X, C, sample_weight=weight)
     found = model.predict_proba(X)

@@ -58,7 +58,7 @@ def check_same(monkeypatch, fit):
 
 @pytest.mark.filterwarnings("ignore:Early stopping is not available")
 @pytest.mark.parametrize("case", CASES)
-def test_parts_and_copies_give_the_same_bits(monkeypatch, case):
+def test_parts_and_copies_give_identical_models(monkeypatch, case):
     options = SMALL | CASES[case]
     y = np.exp(NUMBER / 3) if case == "counts" else NUMBER
     check_same(monkeypatch, lambda: LGBMRegressor(**options).fit(DENSE, y))

@@ -175,7 +175,7 @@ def test_as_many_folds_as_there_are_rows_of_a_class_or_groups(
         (GroupKFold(2), r"cannot split the 6 rows: .* Pass the argument groups\."),
     ],
 )
-def test_what_are_no_folds(given, message):
+def test_what_are_not_folds(given, message):
     with pytest.raises(ValueError, match=message):
         splits.pairs(given, np.arange(6.0), None, "cv")
 

@@ -84,7 +84,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 def rows() -> tuple[np.ndarray, dict[str, np.ndarray], np.ndarray]:
     """Columns, targets and weights, of whole numbers and sums of a few of them alone.
 
-    No function of a mathematics library is called: all machines have the same bits.
+    No function of a mathematics library is called, so all machines have these rows.
     """
     draw = np.random.default_rng(16)
     X = draw.integers(-512, 512, (N_ROWS, 6)) / 64.0

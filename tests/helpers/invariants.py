@@ -458,15 +458,15 @@ def names_of_columns(trial: Trial) -> str | None:
 
 
 def columns_without_information(trial: Trial) -> str | None:
-    """(c) Constant and empty columns beside the others give the same model."""
+    """(c) More columns that are constant or empty give the same model."""
     rows = trial.rows
 
-    def beside(X: Matrix) -> Matrix:
+    def widened(X: Matrix) -> Matrix:
         ones = np.ones(len(X))
         return np.column_stack([X, 3.7 * ones, np.nan * ones, 0.0 * ones])
 
-    model = trial.fit(replace(rows, X=beside(rows.X)))
-    return other_bits(raw_scores(model, beside(trial.points)), trial.raw)
+    model = trial.fit(replace(rows, X=widened(rows.X)))
+    return other_bits(raw_scores(model, widened(trial.points)), trial.raw)
 
 
 # --- (d) Copies and weights -----------------------------------------------------------

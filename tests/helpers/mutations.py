@@ -451,7 +451,7 @@ def with_own(file: str, rng: RNG) -> tuple[str, str]:
 
 
 def with_line(file: str, rng: RNG) -> tuple[str, str]:
-    """Other words in a line beside the trees."""
+    """Other words in a line outside of the trees."""
     column = rng.integers(5)
     pattern, values = one_of(
         [
@@ -468,7 +468,7 @@ def with_line(file: str, rng: RNG) -> tuple[str, str]:
 
 
 def damage_booster(rng: RNG) -> tuple[str, bytes]:
-    """A file with one or two changes beside the trees, or also of its bytes."""
+    """A file with one or two changes outside of the trees, and perhaps of its bytes."""
     file, names = one_of(booster_files(), rng), []
     for change in [with_own, with_line][rng.integers(3) :]:
         name, file = change(file, rng)

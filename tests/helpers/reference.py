@@ -14,7 +14,8 @@ shortcuts. Read it from top to bottom:
 6. Allowed splits: both children need enough rows, and enough curvature.
 7. Histograms: all that the splits of a feature depend on are sums by bin.
 8. Numbers: the best cut of a numerical feature, with missing values on either side.
-9. Categories: the best set of categories of a categorical feature.
+9. Categories: the best set of categories of a categorical feature. Tests call this
+   step alone; trees are grown on numerical features.
 10. The tree, in LightGBM's numbering of nodes and leaves.
 """
 
@@ -342,7 +343,7 @@ class ReferenceGrower:
         return max(self.curvature(rows, node), self.settings.min_child_weight)
 
     def curvature(self, rows: float, node: Any) -> float:
-        """The hessian of so few average rows of a node, less half a row."""
+        """The hessian of ``rows`` - 1/2 average rows of a node; 0: no limit."""
         if rows <= 1 or not self.varied:
             return 0.0
         return (rows - 0.5) * (node[1] / node[2])

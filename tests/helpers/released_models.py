@@ -34,7 +34,7 @@ SAMPLED = {"subsample": 0.5, "subsample_freq": 1}
 
 
 class Rows(NamedTuple):
-    """Rows to learn from and to predict, and their targets.
+    """Training rows, which are also predicted, and their targets.
 
     Attributes
     ----------
@@ -138,7 +138,7 @@ def dataset() -> skgoss.Dataset:
 
 
 def fields(data: skgoss.Dataset) -> dict[str, np.ndarray]:
-    """What a data set holds beside the bins."""
+    """What a data set holds in addition to the bins."""
     names = ("label", "weight", "group", "init_score", "position")
     return {f"dataset/{name}": np.asarray(data.get_field(name)) for name in names}
 

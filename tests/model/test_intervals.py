@@ -278,7 +278,7 @@ def test_one_model_of_all_rows_has_one_width(splitter):
 
 
 def test_models_of_folds_are_found_in_their_mean():
-    """Also if a preset has joined two kinds of trees with weights and a factor."""
+    """Even if a preset has joined two kinds of trees with weights and a factor."""
     X, y, _, _ = split(*classes(3))
     options = {"preset": "accurate", "folds": 5, "n_estimators": 40}
     model = LGBMClassifier(**options, random_state=3).fit(X, y)

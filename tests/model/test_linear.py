@@ -456,7 +456,7 @@ def test_the_container_does_not_matter():
     np.testing.assert_array_equal(dense.predict(features), framed.predict(frame))
 
 
-def test_categories_are_no_regressors():
+def test_categories_are_not_regressors():
     frame = pandas.DataFrame({"x": X[:, 2], "c": np.where(X[:, 8] > 0, "a", "b")})
     model = regressor(min_data_per_group=5).fit(frame, Y)
     assert set(model._model.trees.linear.feature) == {0}

@@ -1,4 +1,4 @@
-"""What released versions have written is read, and predicts the same bits."""
+"""What released versions have written is read, and predicts what it did then."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def load(path):
 
 
 @pytest.mark.parametrize("saved", SAVED)
-def test_models_of_released_versions_predict_the_same_bits(saved):
+def test_models_of_released_versions_predict_the_same(saved):
     version, _, file = saved.partition("/")
     stored, rows = expected(version)
     name = file.partition(".")[0]

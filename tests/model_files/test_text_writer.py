@@ -256,7 +256,7 @@ def test_whole_numbers_are_written_by_value():
 
 
 @pytest.mark.parametrize("n_rows", [1, 10])
-def test_values_that_are_no_categories(n_rows):
+def test_values_that_are_not_categories(n_rows):
     """As in LightGBM: fractions are cut off, and what no int32 holds is in no set."""
     ensemble = one_split([0, 5, 63])
     peer = lightgbm().Booster(

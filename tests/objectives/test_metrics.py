@@ -309,7 +309,7 @@ def test_weights_of_areas_are_copies(name):
 
 @pytest.fixture(scope="module")
 def many_rows():
-    """So many that every metric is computed by a team of threads."""
+    """Enough for a team of threads in every metric."""
     rng = np.random.default_rng(8)
     n = 501_000
     y = rng.integers(0, 3, size=n).astype(float)

@@ -245,7 +245,7 @@ def test_ties_are_the_mean_over_their_orders(kernel, n_scores, at) -> None:
 
 
 @pytest.mark.parametrize("at", [[3, 10], [16, 60]])
-def test_ties_have_the_same_bits_in_any_order(at) -> None:
+def test_ties_are_identical_in_any_order(at) -> None:
     scores, grades, boundaries = queries([60, 33], ties=True)
     shuffled = np.random.default_rng(1).permutation(33) + 60
     order = np.append(np.arange(60)[::-1], shuffled)
@@ -262,7 +262,7 @@ def test_average_precision_is_that_of_scikit_learn() -> None:
     assert found == pytest.approx(average_precision_score(grades > 2, scores))
 
 
-def test_any_number_of_threads_gives_the_same_bits() -> None:
+def test_any_number_of_threads_gives_identical_results() -> None:
     scores, grades, boundaries = queries([100] * 300 + SIZES, ties=True)
     at = [1, 10]
     for kernel in (

@@ -178,7 +178,7 @@ def test_weights_are_copies_and_the_order_of_rows_does_not_matter(efron):
 
 
 @pytest.mark.parametrize("efron", [False, True])
-def test_rows_of_weight_0_are_no_part_of_the_baseline(efron):
+def test_rows_of_weight_0_are_not_part_of_the_baseline(efron):
     """Not even the last ones of a stratum, whom nobody outlives."""
     scores, weight = RNG.normal(size=N), np.ones(N)
     weight[(STRATA == 1) & (TIME > 0.5)] = 0.0

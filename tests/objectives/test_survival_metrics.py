@@ -31,7 +31,7 @@ def metric(name, risk, y=Y, weight=None, objective="cox"):
 
 
 @pytest.mark.parametrize("objective", ["cox", "cox_efron"])
-def test_rows_of_weight_0_are_no_ties(objective):
+def test_rows_of_weight_0_are_not_ties(objective):
     weight = WEIGHT + 0.5
     weight[::3] = 0.0
     kept = weight > 0
@@ -176,7 +176,7 @@ def test_survival_of_the_brier_score_is_that_of_scipy(base):
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
 
 
-def test_the_location_of_failure_times_is_no_risk():
+def test_the_location_of_failure_times_is_not_a_risk():
     risk, spread = X[:, 0], np.zeros(N)
     assert metric(
         "concordance", np.vstack([-risk, spread]), objective="aft_normal"

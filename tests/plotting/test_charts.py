@@ -52,7 +52,7 @@ def test_importance_of_an_estimator_is_of_its_kind():
     assert sum(bar.get_width() for bar in ax.patches) == 3 * 30
 
 
-def test_names_are_no_formulas():
+def test_names_are_not_formulas():
     X, y = table()
     X = X.rename(columns={"age": r"$\oops$"})
     model = LGBMRegressor(n_estimators=1).fit(X, y)

@@ -50,7 +50,7 @@ TESTED_IN = {
     "estimators/test_scikit_learn.py": ["utils/sklearn_private"],
     # One naive walk checks all tables of a prediction.
     "model/test_predictions.py": ["model/category_sets", "model/predictor_tables"],
-    # Fits of distributions are tested beside these.
+    # Fits of distributions are tested with these.
     "objectives/test_distributions.py": ["objectives/likelihoods"],
     "objectives/test_training_objective.py": ["objectives/gradients"],
     # Texts, which docstrings and files show.

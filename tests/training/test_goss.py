@@ -290,7 +290,7 @@ def test_renewed_leaves_count_drawn_rows_as_often(objective, weighted):
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
-def test_rates_that_sum_to_one_are_no_sampling(objective):
+def test_rates_that_sum_to_one_mean_no_sampling(objective):
     all_rows = goss(objective, data_sample_strategy="bagging", learning_rate=1.5)
     for top in (0.1, 0.3, 0.7, 0.9, 1 / 3, 1e-5, 1 - 1e-5):
         options = AT_ONCE | {"top_rate": top, "other_rate": 1 - top}

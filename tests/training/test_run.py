@@ -1,4 +1,4 @@
-"""Rounds that go on whenever more of them are asked for."""
+"""Rounds that continue whenever more of them are asked for."""
 
 from math import inf, nan
 

@@ -175,7 +175,7 @@ def bag_sizes(fitted: Fit) -> list[int]:
     return [int(tree.leaf_count.sum()) for tree in fitted.ensemble.trees]
 
 
-def test_bags_are_drawn_every_so_many_rounds():
+def test_bags_are_drawn_every_subsample_freq_rounds():
     X, y = data()
     sizes = bag_sizes(fit(X, y, subsample=0.6, subsample_freq=3, n_estimators=9))
     assert sizes[0:3] == sizes[0:1] * 3
@@ -263,7 +263,7 @@ def test_a_seed_draws_its_samples(seed):
         assert_same_models(first, fit(X, y, **options, **{other: 77}))
 
 
-def test_max_drop_0_is_no_limit():
+def test_max_drop_0_means_no_limit():
     options = {"boosting_type": "dart", "drop_rate": 1.0, "uniform_drop": True}
     options |= {"skip_drop": 0.0, "n_estimators": 8}
     X, y = data()

@@ -47,7 +47,7 @@ def target(name, n, rng):
 @pytest.mark.parametrize("rate", [0.1, 0.5, 1.0])
 @pytest.mark.parametrize("name", LOSSES)
 def test_no_round_makes_the_loss_climb(name, rate, linear):
-    """Wherever the scores start, also where hessians are tiny beside gradients."""
+    """Wherever the scores start, even if hessians are tiny relative to gradients."""
     rng = np.random.default_rng(3)
     n = 2000
     X, y = rng.standard_normal((n, 4)), target(name, n, rng)
@@ -168,7 +168,7 @@ def test_without_the_limit_they_would(monkeypatch):
 
 
 def test_steps_of_a_forest_are_not_limited():
-    """Gradients near 1 beside hessians near exp(-9): a Newton step is 8,000 long."""
+    """Gradients near 1 and hessians near exp(-9): a Newton step is 8,000 long."""
     rng = np.random.default_rng(6)
     X = rng.standard_normal((500, 4))
     y = X[:, 0] + 0.5 * rng.standard_normal(500) > 0

@@ -18,7 +18,7 @@ from skgoss.parameters.options import ARGUMENTS
 
 BEGINNINGS = ("predict", "staged_", "explain", "decision_function", "score")
 N_ROWS = 24
-# The rows, and what methods need besides.
+# The rows, and what else methods need.
 NEEDED = {"X", "data", "y", "times"}
 # A value that is not the default of each argument.
 VALUES = {

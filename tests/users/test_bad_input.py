@@ -124,7 +124,7 @@ def no_numbers():
 
 
 @pytest.mark.parametrize("name", no_numbers())
-def test_what_are_no_numbers_are_not_learned_as_such(name):
+def test_what_are_not_numbers_are_not_learned_as_such(name):
     bad = no_numbers()[name]
     refused("^y must hold numbers", LGBMRegressor, y=bad)
     refused("^sample_weight must hold numbers", LGBMRegressor, sample_weight=bad)
@@ -208,7 +208,7 @@ def test_sums_of_targets_must_not_overflow():
 
 
 @pytest.mark.parametrize("labels", [[b"a", b"b"], np.array([b"a", b"b"], object)])
-def test_bytes_are_no_labels(labels):
+def test_bytes_are_not_labels(labels):
     y = np.resize(labels, 40)
     refused("y holds bytes.*numpy.char.decode", LGBMClassifier, y=y)
     small(LGBMClassifier).fit(X, np.char.decode(y.astype(bytes)))

@@ -261,7 +261,7 @@ def test_rows_of_weight_zero_do_not_fill_a_column(monkeypatch):
     assert one == other
 
 
-# Ways of fitting that rows may come to, besides the columns.
+# Kinds of fits, in addition to kinds of columns.
 MORE = {
     "folds": {"folds": FOLDS},
     "preset": {"preset": "accurate"},

@@ -1,4 +1,4 @@
-"""Arguments with a value for each row, in any container beside any other.
+"""Arguments with a value for each row, in any container together with any other.
 
 The first table has the targets: whatever holds ``X`` and ``y``, and whatever are the
 evaluation sets, the fit is that of arrays. The second one has all arguments: values in

@@ -139,7 +139,7 @@ def test_a_round_that_fails_changes_nothing():
     with pytest.raises(ZeroDivisionError):
         booster.update(train_set=other, fobj=fail)
     assert booster.train_set is train_set
-    assert not booster.update()  # goes on with the objective and rows that it had
+    assert not booster.update()  # continues with the objective and rows that it had
     plain = Booster({**PARAMS, "objective": "binary"}, Dataset(X, CLASSES))
     plain.update()
     plain.update()
@@ -234,7 +234,7 @@ def test_an_estimator_predicts_while_it_is_fitted_again():
 
 
 def test_an_evaluation_set_has_the_bins_of_its_fit():
-    """Another fit bins the training set anew before the evaluation set is binned."""
+    """Another fit bins the training set again before the evaluation set is binned."""
     train_set = Dataset(X, Y, free_raw_data=False)
     valid = Dataset(X[:99], Y[:99], reference=train_set, free_raw_data=False)
     expected: dict[str, dict[str, list[float]]] = {}

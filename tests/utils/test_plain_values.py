@@ -128,7 +128,7 @@ def test_other_values_are_a_type_error(value, message):
         plain_values.encode(value)
 
 
-# It has so many digits that it cannot be turned into an integer.
+# It has too many digits to be turned into an integer.
 HUGE = {"type": "decimal.Decimal", "value": "1e999999999"}
 
 

@@ -442,7 +442,7 @@ def test_folds_calibrate_intervals(name):
 
 @pytest.mark.parametrize("folds", [None, 3])
 @pytest.mark.parametrize("name", CENTERS)
-def test_presets_are_identical_on_any_number_of_threads(name, folds):
+def test_presets_do_not_depend_on_the_number_of_threads(name, folds):
     options = {"objective": name, "preset": "accurate", "folds": folds}
     one, three = (
         LGBMRegressor(learning_rate=0.5, n_jobs=n, **options).fit(

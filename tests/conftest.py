@@ -1,4 +1,4 @@
-"""Shared set-up."""
+"""Fixtures of all tests, and the order of the tests."""
 
 import gc
 import logging
@@ -7,11 +7,10 @@ import signal
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 
-import grids
-import processes
 import pytest
 from sklearn.datasets import load_diabetes, load_iris
 
+from helpers import grids, processes
 from skgoss.objectives import percentiles
 from skgoss.utils import threads
 
@@ -60,7 +59,7 @@ def few_rows_gathered(request, monkeypatch):
 
 @pytest.fixture
 def machine(monkeypatch):
-    """Makes a machine that runs so many threads, on as many cores or fewer."""
+    """Makes a machine of ``n_threads`` threads and ``n_cores`` cores."""
 
     def machine(n_threads, n_cores=None):
         monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
@@ -125,7 +124,7 @@ def script_of(item):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Tests of scripts come last: their processes run beside all others."""
+    """Tests of scripts come last: their processes run in parallel with all others."""
     grids.leave_to_the_night(items)
     items.sort(key=lambda item: script_of(item) is not None)
 

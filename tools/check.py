@@ -17,7 +17,7 @@ import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from instrumented import ROOT, coverage, fuzz, run, sanitizers, threads
+from instrumented import ROOT, TESTS, coverage, fuzz, run, sanitizers, threads
 from machines import machines
 from pages import notebooks, pages
 from wheels import dependencies, targets, twice, wheel
@@ -27,9 +27,10 @@ METHODS = (Callable, property, classmethod, staticmethod)
 OF_CLASSES = ("EX01", "SA01")
 
 
-def python(*arguments: str | Path) -> int:
+def python(*arguments: str | Path, **variables: str) -> int:
     """Run a Python program with the installed package, not with the source folder."""
-    return run(sys.executable, *arguments, env={**os.environ, "PYTHONSAFEPATH": "1"})
+    outside = {**os.environ, "PYTHONSAFEPATH": "1", **variables}
+    return run(sys.executable, *arguments, env=outside)
 
 
 def types() -> int:
@@ -119,8 +120,9 @@ MUTATIONS = {
 def mutations() -> int:
     """Load damaged models and data sets: others for each SKGOSS_NIGHT, a number."""
     night = int(os.environ.get("SKGOSS_NIGHT", "0"))
+    program = ("-m", "helpers.mutations")
     return max(
-        python("tests/helpers/mutations.py", kind, str(night * n), str((night + 1) * n))
+        python(*program, kind, f"{night * n}", f"{(night + 1) * n}", PYTHONPATH=TESTS)
         for kind, n in MUTATIONS.items()
     )
 

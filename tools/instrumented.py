@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+# The folder from which the tests import, and what they share.
+TESTS = str(ROOT / "tests")
 
 # The tests that call kernels themselves, and small fits, by room.
 ENGINE_TESTS = {
@@ -147,9 +149,10 @@ def fuzz() -> int:
     """
     asked = os.environ.get("SKGOSS_READER")
     seconds = os.environ.get("SKGOSS_SECONDS", SECONDS)
-    program = (sys.executable, "tests/fuzz/readers.py")
+    program = (sys.executable, "-m", "fuzz.readers")
     variables = _followed() if shutil.which("clang") else {**os.environ}
-    variables |= {"PYTHONSAFEPATH": "1", "OMP_NUM_THREADS": "1"}
+    path = os.pathsep.join(filter(None, (variables.get("PYTHONPATH"), TESTS)))
+    variables |= {"PYTHONPATH": path, "PYTHONSAFEPATH": "1", "OMP_NUM_THREADS": "1"}
     return max(
         run(*program, name, f"-max_total_time={seconds}", env=variables)
         for name in ((asked,) if asked else FUZZED)

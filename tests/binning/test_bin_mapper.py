@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from one_column import ZERO, mapper
+
+from helpers.one_column import ZERO, mapper
 
 
 def test_all_types_of_missing():

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from binned import settings
-from sparse_twins import CHANGES, N_ROWS, assert_same_mappers, both, chosen_rows, table
 
+from helpers.binned import settings
+from helpers.sparse_and_dense import (
+    CHANGES,
+    N_ROWS,
+    assert_same_mappers,
+    both,
+    chosen_rows,
+    table,
+)
 from skgoss.binning import find_bins
 from skgoss.binning.bin_values import bin_columns, bin_sparse_columns
 from skgoss.binning.find_bins import find_bin_mappers

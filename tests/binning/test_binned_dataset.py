@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from binned import bins, build
-from mixed_columns import mixed, same
 from sklearn import datasets
 
+from helpers.binned import bins, build
+from helpers.mixed_columns import mixed, same
 from skgoss.binning.binned_dataset import BinnedDataset
 
 

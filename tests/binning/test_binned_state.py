@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import mutations
 import numpy as np
 import pytest
-from binned import build
-from changed_states import changed, replaced
-from mutations import MIXED, SPARSE, WORDS
 
+from helpers import mutations
+from helpers.binned import build
+from helpers.changed_states import changed, replaced
+from helpers.mutations import MIXED, SPARSE, WORDS
 from skgoss.binning import binned_state
 
 

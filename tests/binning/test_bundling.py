@@ -1,4 +1,4 @@
-"""Exclusive feature bundling against naive twins, and on the data it is meant for."""
+"""Exclusive feature bundling against a reference, and on data with one-hot columns."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import itertools
 
 import numpy as np
 import pytest
-from binned import count_conflicts
 
+from helpers.binned import count_conflicts
 from skgoss._engine.binning import bundling
 
 
@@ -56,7 +56,7 @@ class Packing:
         return len(self.bundles) - 1
 
 
-def first_fit_twin(columns, order, max_conflicts, n_codes, max_codes) -> np.ndarray:
+def naive_first_fit(columns, order, max_conflicts, n_codes, max_codes) -> np.ndarray:
     packing = Packing(columns, n_codes, max_conflicts, max_codes)
     bundle = np.empty(len(columns), dtype=int)
     for j in order:
@@ -64,7 +64,7 @@ def first_fit_twin(columns, order, max_conflicts, n_codes, max_codes) -> np.ndar
     return bundle
 
 
-def recent_fit_twin(columns, max_conflicts, n_codes, max_codes) -> np.ndarray:
+def naive_recent_fit(columns, max_conflicts, n_codes, max_codes) -> np.ndarray:
     packing = Packing(columns, n_codes, max_conflicts, max_codes)
     bundle = []
     for j in range(len(columns)):
@@ -77,7 +77,7 @@ CASES = list(itertools.product([30, 700], [0, 5, 60], [12, 256], [0, 1]))
 
 
 @pytest.mark.parametrize(("n_columns", "max_conflicts", "max_codes", "seed"), CASES)
-def test_both_fits_are_their_twins(n_columns, max_conflicts, max_codes, seed):
+def test_both_fits_agree_with_the_reference(n_columns, max_conflicts, max_codes, seed):
     rng = np.random.default_rng(seed)
     columns = random_columns(n_columns, 300, seed)
     n_codes = rng.integers(1, 15, n_columns).astype(np.int32)
@@ -86,7 +86,7 @@ def test_both_fits_are_their_twins(n_columns, max_conflicts, max_codes, seed):
     found = bundling.first_fit(
         start, rows, 300, order, max_conflicts, n_codes, max_codes
     )
-    expected = first_fit_twin(columns, order, max_conflicts, n_codes, max_codes)
+    expected = naive_first_fit(columns, order, max_conflicts, n_codes, max_codes)
     np.testing.assert_array_equal(found, expected)
     assert n_columns < 100 or found.max() > 64
 
@@ -96,7 +96,7 @@ def test_both_fits_are_their_twins(n_columns, max_conflicts, max_codes, seed):
     np.testing.assert_array_equal(partly, np.where(expected < 64, expected, -1))
 
     found = bundling.recent_fit(start, rows, 300, max_conflicts, n_codes, max_codes)
-    expected = recent_fit_twin(columns, max_conflicts, n_codes, max_codes)
+    expected = naive_recent_fit(columns, max_conflicts, n_codes, max_codes)
     np.testing.assert_array_equal(found, expected)
 
 
@@ -132,7 +132,7 @@ def test_columns_of_which_no_two_fit_together_are_alone(n_columns, rate):
     bundle = bundling.find_bundles(start, rows, 300, n_codes, rate, 256)
     assert bundle.tolist() == list(range(n_columns))
     most = int(rate * 300)
-    fitted = first_fit_twin(columns, range(n_columns), most, n_codes, 256)
+    fitted = naive_first_fit(columns, range(n_columns), most, n_codes, 256)
     assert fitted.max() == n_columns - 1
 
 
@@ -223,7 +223,7 @@ def merge_bundle(start, rows, bin_start, bins, members, first_code, codes_out):
     )
 
 
-def merge_twin(columns, stored, members, first_code, n_rows) -> np.ndarray:
+def naive_merge(columns, stored, members, first_code, n_rows) -> np.ndarray:
     codes = np.zeros(n_rows, dtype=int)
     for j in members:
         codes[columns[j]] = first_code[j] + stored[j]
@@ -232,7 +232,7 @@ def merge_twin(columns, stored, members, first_code, n_rows) -> np.ndarray:
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
 @pytest.mark.parametrize("n_threads", [1, 3])
-def test_merged_codes_are_the_twins(dtype, n_threads):
+def test_merged_codes_agree_with_the_reference(dtype, n_threads):
     rng = np.random.default_rng(9)
     columns = random_columns(60, 500, seed=9)
     stored = [rng.integers(0, 4, len(column)) for column in columns]
@@ -248,7 +248,7 @@ def test_merged_codes_are_the_twins(dtype, n_threads):
     )
     for codes, (begin, end) in zip(out, itertools.pairwise(member_start), strict=True):
         bundled = members[begin:end]
-        expected = merge_twin(columns, stored, bundled, first_code, 500)
+        expected = naive_merge(columns, stored, bundled, first_code, 500)
         np.testing.assert_array_equal(codes, expected)
 
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from parts_of_rows import assert_same_parts, dense, frame, with_nan
-from ranks import deal
 
+from helpers.parts_of_rows import assert_same_parts, dense, frame, with_nan
+from helpers.ranks import deal
 from skgoss import LGBMRegressor
 
 

@@ -1,4 +1,4 @@
-"""Rows drawn at random are those that NumPy draws from the same bits."""
+"""Rows drawn at random are those that NumPy draws from the same generator."""
 
 import numpy as np
 import pytest

@@ -7,11 +7,11 @@ import tempfile
 
 import numpy as np
 import pytest
-from binned import settings
-from one_column import ZERO, mapper
-from reading import columns
 from sklearn.base import BaseEstimator
 
+from helpers.binned import settings
+from helpers.one_column import ZERO, mapper
+from helpers.reading import columns
 from skgoss.binning.find_bins import find_bin_mappers
 
 
@@ -157,7 +157,7 @@ def test_weight_moves_the_boundaries():
     assert (bounds < 5000).sum() >= 9
 
 
-def test_equal_weights_are_no_weights():
+def test_equal_weights_are_not_weights():
     values = distributions()["normal"]
     weighted = mapper(values, weight=np.full(len(values), 0.1))
     np.testing.assert_array_equal(weighted.upper_bounds, mapper(values).upper_bounds)
@@ -191,7 +191,7 @@ def test_sorting_any_number_of_values(n_rows, clustered):
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_groups_of_columns_have_the_bins_of_each_column(weighted):
-    # With so many values, 8 columns are read at a time, or 24 on 12 threads.
+    # With this number of values, 8 columns are read at a time, or 24 on 12 threads.
     rng = np.random.default_rng(0)
     X = rng.integers(-99, 99, (140_000, 50)).astype(np.float32)
     X[:, ::9] *= rng.random(140_000, dtype=np.float32)[:, None]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from binned import build
-from mixed_columns import mixed, same
+
+from helpers.binned import build
+from helpers.mixed_columns import mixed, same
 
 
 def test_filtered_rows_tell_which_leaves_the_bins_are_for():

@@ -11,9 +11,9 @@ from skgoss import Dataset, train
 
 pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
-import streams  # noqa: E402
-from sequences import Rows  # noqa: E402
-from streams import TABLE, as_text  # noqa: E402
+from helpers import streams  # noqa: E402
+from helpers.sequences import Rows  # noqa: E402
+from helpers.streams import TABLE, as_text  # noqa: E402
 
 batch_values = streams.batch_values
 folder = streams.folder

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from binned import settings
-from sparse_twins import CHANGES, N_ROWS, assert_same_mappers, both, chosen_rows, table
 
+from helpers.binned import settings
+from helpers.sparse_and_dense import (
+    CHANGES,
+    N_ROWS,
+    assert_same_mappers,
+    both,
+    chosen_rows,
+    table,
+)
 from skgoss.binning import find_bins
 from skgoss.binning.find_bins import find_bin_mappers
 
@@ -68,7 +75,7 @@ def test_zero_share_counts_what_is_not_stored():
     [{}, {"use_missing": False}, {"zero_as_missing": True}, {"subsample_for_bin": 700}],
     ids=str,
 )
-def test_too_few_rows_for_a_leaf_are_no_bins(changes, rows):
+def test_too_few_rows_for_a_leaf_are_not_bins(changes, rows):
     """Counted in all rows that exist, whatever the sample."""
     rng = np.random.default_rng(10)
     rows = chosen_rows(rows)

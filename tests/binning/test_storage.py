@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from binned import bins, build, expected_places, places_of_rows, table
 
+from helpers.binned import bins, build, expected_places, places_of_rows, table
 from skgoss.binning.storage import MIN_ROWS_TO_SHARE, share_lanes
 
 SETTINGS = [

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from binned import bins, expected_places, places_of_rows, table
-from reading import columns as read_columns
 from scipy import sparse
 
+from helpers.binned import bins, expected_places, places_of_rows, table
+from helpers.reading import columns as read_columns
 from skgoss import Dataset, LGBMRegressor, parameters, train
 from skgoss.binning import find_bins, storage
 from skgoss.binning.binned_dataset import BinnedDataset
@@ -49,7 +49,7 @@ class Case(NamedTuple):
     def is_exact(self) -> bool:
         return self.settings.max_conflict_rate == 0
 
-    def twin(self, rows: np.ndarray) -> BinnedDataset:
+    def rebinned(self, rows: np.ndarray) -> BinnedDataset:
         """The rows, put into the bins of the data set."""
         return self.data.with_rows(self.columns, self.settings, rows=rows)
 
@@ -140,7 +140,7 @@ def test_rows_keep_their_bins(made):
         assert taken.n_rows == len(rows)
         np.testing.assert_array_equal(bins(taken), bins(made.data)[:, rows])
         if made.is_exact:
-            np.testing.assert_array_equal(bins(taken), bins(made.twin(rows)))
+            np.testing.assert_array_equal(bins(taken), bins(made.rebinned(rows)))
 
 
 def test_rows_reach_the_places_of_their_bins(made):
@@ -161,7 +161,7 @@ def test_layouts_are_those_that_the_cases_are_named_after():
     )
     assert len(held["wide columns"].store.arrays.shorts) > 0
     given = case_of("conflicts")
-    lossless = given.twin(np.arange(N_ROWS))
+    lossless = given.rebinned(np.arange(N_ROWS))
     assert (bins(given.data) != bins(lossless)).any()
     assert case_of("categories").data.categorical.sum() == 3
 
@@ -252,45 +252,45 @@ FITS = {
 def test_trees_of_some_rows_do_not_depend_on_the_way_to_their_bins(made):
     rows = row_sets(made.data.n_rows)[0]
     taken = made.data.take(rows)
-    twin = made.twin(rows)
+    again = made.rebinned(rows)
     if not made.is_exact:
-        twin = made.twin(np.arange(N_ROWS)).take(rows)
-        taken = made.twin(rows)
+        again = made.rebinned(np.arange(N_ROWS)).take(rows)
+        taken = made.rebinned(rows)
     one = trees(taken, made, rows)
     assert len(one["split_feature"]) > 20
-    assert_same_trees(one, trees(twin, made, rows))
+    assert_same_trees(one, trees(again, made, rows))
     if made.is_exact:
         assert_same_trees(one, trees(made.data.view(rows), made, rows))
 
 
 @cache
 def some_rows(layout: str) -> tuple[Case, np.ndarray, BinnedDataset, BinnedDataset]:
-    """A case, some of its rows, and these as a view of the data and as data anew."""
+    """A case, some of its rows, and these as a view and as data of their own."""
     given, rows = case_of(layout), row_sets(N_ROWS)[0]
-    return given, rows, given.data.take(rows), given.twin(rows)
+    return given, rows, given.data.take(rows), given.rebinned(rows)
 
 
 @pytest.mark.parametrize("options", FITS.values(), ids=FITS)
 @pytest.mark.parametrize("layout", ["plain", "bundles and shared lanes", "categories"])
 def test_all_fits_are_the_same(layout, options):
-    given, rows, taken, twin = some_rows(layout)
+    given, rows, taken, again = some_rows(layout)
     one = trees(taken, given, rows, **options)
     assert len(one["split_feature"]) > 20
     for n_threads in (1, 2):
-        assert_same_trees(one, trees(twin, given, rows, n_threads, **options))
+        assert_same_trees(one, trees(again, given, rows, n_threads, **options))
         assert_same_trees(one, trees(taken, given, rows, n_threads, **options))
         view = given.data.view(rows)
         assert_same_trees(one, trees(view, given, rows, n_threads, **options))
 
 
 def test_few_of_many_rows():
-    """Their twin has other rules for bundles and lists: it has fewer rows."""
+    """Put into bins again, they have other bundles and lists: they are fewer."""
     given = case(columns=slice(60))
     rows = row_sets(N_ROWS)[1]
-    taken, twin = given.data.take(rows), given.twin(rows)
-    assert (twin.storage.default_bin != taken.storage.default_bin).any()
+    taken, again = given.data.take(rows), given.rebinned(rows)
+    assert (again.storage.default_bin != taken.storage.default_bin).any()
     for options in ({}, {"min_child_samples": 2}):
-        one, other = (trees(data, given, rows, **options) for data in (taken, twin))
+        one, other = (trees(data, given, rows, **options) for data in (taken, again))
         assert_same_trees(one, other)
 
 
@@ -305,7 +305,7 @@ def test_other_rows_have_the_bins_of_their_values(made):
         assert_same_storage(all_rows, made.data)
     assert places_of_rows(all_rows) == expected_places(all_rows)
     rows = row_sets(made.data.n_rows)[1]
-    some = made.twin(rows)
+    some = made.rebinned(rows)
     np.testing.assert_array_equal(bins(some), bins(all_rows)[:, rows])
 
 

@@ -12,7 +12,7 @@ import skgoss
 from skgoss import Booster, LGBMRegressor
 
 lightgbm = pytest.importorskip("lightgbm")
-from lightgbm_boosters import data  # noqa: E402
+from helpers.lightgbm_boosters import data  # noqa: E402
 
 METHODS = (
     *("dump_model", "trees_to_dataframe", "feature_importance", "get_leaf_output"),

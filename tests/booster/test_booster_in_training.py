@@ -86,7 +86,7 @@ def assert_same_trees(one: Booster, other: Booster) -> None:
 
 
 def assert_same_state(one: Booster, other: Booster) -> None:
-    """The trees and all scores have the same bits."""
+    """The trees and all scores are identical."""
     assert_same_trees(one, other)
     first, second = one._fit.rounds, other._fit.rounds
     # A round that failed is undone before the next change.
@@ -277,7 +277,7 @@ def test_an_objective_that_each_round_is_given(word):
     assert_same_trees(by_hand, whole)
 
 
-def test_an_objective_of_the_user_goes_on_from_trees():
+def test_an_objective_of_the_user_continues_from_trees():
     seen = []
 
     def logistic(predicted, data):
@@ -320,7 +320,7 @@ def test_metrics():
     assert names == ["v", "v", "new", "new"]
     assert booster.eval(other, "again")[0][2] == booster.eval_valid()[0][2]
     assert booster.eval(booster.train_set, "t")[0][2] == value
-    # The scores of a set that was asked for once go on.
+    # The scores of a set that was asked for once are kept up to date.
     booster.update()
     np.testing.assert_allclose(
         booster.eval(data, "new")[0][2], np.mean((booster.predict(X) - Y) ** 2)
@@ -595,7 +595,7 @@ def test_a_set_that_is_evaluated_stays():
     assert booster.eval(other, "again")[0][2] == booster.eval_valid()[0][2] != result[2]
 
 
-def test_other_rows_do_not_change_the_fit_that_they_go_on_from():
+def test_other_rows_do_not_change_the_fit_that_they_continue():
     booster = started()
     booster.add_valid(dataset(rows=slice(50)), "v")
     updated(booster, 2)

@@ -10,7 +10,7 @@ import skgoss
 from skgoss import Booster, LGBMClassifier, LGBMRegressor
 
 lightgbm = pytest.importorskip("lightgbm")
-from lightgbm_boosters import data, from_lightgbm, trained  # noqa: E402
+from helpers.lightgbm_boosters import data, from_lightgbm, trained  # noqa: E402
 
 
 def test_frames_are_checked_by_name_and_arrays_read_by_place():

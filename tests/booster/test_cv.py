@@ -4,11 +4,11 @@ import threading
 
 import numpy as np
 import pytest
-from cv_results import BINARY, ROUNDS, cv, rows, same
 from sklearn.datasets import load_iris
 from sklearn.model_selection import KFold, StratifiedKFold
 
 import skgoss
+from helpers.cv_results import BINARY, ROUNDS, cv, rows, same
 from skgoss import CVBooster, Dataset
 
 
@@ -59,7 +59,7 @@ def test_messages_are_lightgbms(capsys, lightgbm):
     assert written[0] == written[1]
 
 
-# --- Twins ----------------------------------------------------------------------------
+# --- Against `train` ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

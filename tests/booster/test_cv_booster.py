@@ -72,7 +72,7 @@ def test_files_of_lightgbm(models, tmp_path, lightgbm):
         "[" * 9999,
     ],
 )
-def test_texts_that_are_no_models(text):
+def test_texts_that_are_not_models(text):
     with pytest.raises(ValueError, match="The text is not a CVBooster"):
         CVBooster().model_from_string(text)
 

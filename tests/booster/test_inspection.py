@@ -1,4 +1,4 @@
-"""What the trees of a Booster look like, beside LightGBM's."""
+"""What the trees of a Booster look like, compared with LightGBM's."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 lightgbm = pytest.importorskip("lightgbm")
-import lightgbm_boosters  # noqa: E402
+from helpers import lightgbm_boosters  # noqa: E402
 
 many = lightgbm_boosters.many
 

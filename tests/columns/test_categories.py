@@ -7,11 +7,11 @@ import warnings
 
 import numpy as np
 import pytest
-from binned import settings
-from category_columns import NAN, containers, fit, read
-from reading import columns
 from scipy import sparse
 
+from helpers.binned import settings
+from helpers.category_columns import NAN, containers, fit, read
+from helpers.reading import columns
 from skgoss import LGBMRegressor
 from skgoss._engine.columns import column_kernels as kernels
 from skgoss.binning.bin_values import bin_categories
@@ -326,7 +326,7 @@ def coded(*codes) -> Columns:
     )
 
 
-def twin_kept(codes, weight=None, *, max_bin=255, min_data_in_bin=3) -> list[int]:
+def reference_kept(codes, weight=None, *, max_bin=255, min_data_in_bin=3) -> list[int]:
     """The categories with bins of their own, one after the other."""
     weight = np.ones(len(codes)) if weight is None else weight
     is_there = ~np.isnan(codes)
@@ -349,7 +349,7 @@ def twin_kept(codes, weight=None, *, max_bin=255, min_data_in_bin=3) -> list[int
     return kept
 
 
-def twin_bins(codes, kept) -> np.ndarray:
+def reference_bins(codes, kept) -> np.ndarray:
     bins = np.zeros(len(codes), dtype=int)
     for b, c in enumerate(kept, start=1):
         bins[codes == c] = b
@@ -390,18 +390,18 @@ CHANGES = [
 
 @pytest.mark.parametrize("changes", CHANGES, ids=str)
 @pytest.mark.parametrize("name", code_distributions())
-def test_bins_are_the_twins(name, changes):
+def test_bins_agree_with_the_reference(name, changes):
     codes = code_distributions()[name]
     rng = np.random.default_rng(1)
     for weight in (None, rng.integers(1, 4, len(codes)) / 8):
         data = coded(codes)
         (mapper,) = find_bin_mappers(data, settings(**changes), weight=weight)
-        kept = twin_kept(codes, weight, **changes)
+        kept = reference_kept(codes, weight, **changes)
         assert mapper.categories.tolist() == [-1, *kept]
         assert (mapper.n_bins, mapper.nan_bin) == (len(kept) + 1, 0)
         assert (mapper.missing_bin, len(mapper.upper_bounds)) == (-1, 0)
         bins = bin_categories(data, [mapper])
-        expected = twin_bins(codes, kept)
+        expected = reference_bins(codes, kept)
         assert bins.dtype == (np.uint8 if len(kept) < 256 else np.uint16)
         np.testing.assert_array_equal(bins[0], expected)
         assert mapper.is_trivial == (len(set(expected.tolist())) < 2)
@@ -420,7 +420,7 @@ def test_kept_categories_are_lightgbms(name, changes, lightgbm):
     options = vars(settings(**changes))
     options["bin_construct_sample_cnt"] = options.pop("subsample_for_bin")
     options |= {"verbose": -1, "num_threads": 1, "feature_pre_filter": False}
-    # A column that LightGBM uses stands beside, for it refuses to learn from none.
+    # LightGBM refuses to train on no column, so there is another one.
     X = np.column_stack([codes, np.arange(len(codes))])
     data = lightgbm.Dataset(
         X, X[:, 1] % 7, params=options, categorical_feature=[0]

@@ -430,7 +430,7 @@ def test_every_way_to_fit_warns(tmp_path):
         (of_polars, "polars", frame),
     ):
         check_values(run(codes(text)[""], data), day_parts(DAYS), library, False)
-    # Who goes on with a model has been warned.
+    # Whoever continues from a model has been warned.
     model = LGBMRegressor(n_estimators=1, n_jobs=1)
     assert texts(model.fit, X, Y) == [expected]
     assert texts(model.fit, X, Y, init_model=model.booster_) == []
@@ -460,7 +460,7 @@ SEARCHES = {
 
 
 def test_each_fit_in_a_thread_warns():
-    """A pool of the user's is no search, although its threads go on."""
+    """A pool of the user is not a search, although its threads stay."""
     with ThreadPoolExecutor(1) as pool:
         for _ in range(2):
             with warnings.catch_warnings(record=True) as caught:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from reading import Estimator, columns, read, shares
 
+from helpers.reading import Estimator, columns, read, shares
 from skgoss import LGBMClassifier
 from skgoss._engine.columns import column_kernels as kernels
 from skgoss.columns.columns import Columns
@@ -37,7 +37,7 @@ def test_extreme_integers_keep_their_sign(dtype):
 
 
 @pytest.mark.parametrize("start", [2**40, 2**51 - 99, -(2**51)])
-def test_large_integers_are_told_apart(start):
+def test_large_integers_are_distinguished(start):
     X, y = start + np.arange(100)[:, None], np.arange(100) % 2
     options = {"min_child_samples": 1, "min_data_in_bin": 1, "num_leaves": 100}
     model = LGBMClassifier(n_estimators=50, **options).fit(X, y)

@@ -8,10 +8,10 @@ import warnings
 
 import numpy as np
 import pytest
-from reading import Estimator, columns, n_calls, read, shares
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
+from helpers.reading import Estimator, columns, n_calls, read, shares
 from skgoss import LGBMRegressor
 from skgoss._engine.columns import arrow
 from skgoss.columns import dataframes
@@ -169,7 +169,7 @@ def test_what_is_exported_stays_alive(library):
     assert same(read(data), expected)
 
 
-def test_numbers_of_extension_types_are_no_numbers():
+def test_numbers_of_extension_types_are_not_numbers():
     class Money(pyarrow.ExtensionType):
         def __init__(self):
             super().__init__(pyarrow.int64(), "test.money")
@@ -210,7 +210,7 @@ def broken():
 
 
 @pytest.mark.parametrize("name", broken())
-def test_streams_that_are_no_frames_are_left_alone(name):
+def test_streams_that_are_not_frames_are_left_alone(name):
     assert arrow.export(broken()[name]) is None
 
 

@@ -6,8 +6,9 @@ import datetime
 
 import numpy as np
 import pytest
-from category_columns import NAN, fit, read
-from reading import columns
+
+from helpers.category_columns import NAN, fit, read
+from helpers.reading import columns
 
 
 def test_equal_values_are_one_whatever_their_type(pandas):

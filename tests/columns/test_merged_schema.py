@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from parts_of_rows import assert_same_mappers, assert_same_parts, read
-from ranks import deal, run
 from sklearn.base import clone
 
+from helpers.parts_of_rows import assert_same_mappers, assert_same_parts, read
+from helpers.ranks import deal, run
 from skgoss import Booster, LGBMRegressor
 from skgoss.columns.stacked import Stack
 from skgoss.distributed.collectives import ALONE

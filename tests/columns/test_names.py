@@ -6,8 +6,8 @@ import narwhals
 import narwhals.stable.v1
 import numpy as np
 import pytest
-from reading import Estimator, columns, read
 
+from helpers.reading import Estimator, columns, read
 from skgoss import LGBMRegressor
 
 

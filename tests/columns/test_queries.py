@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from parts_of_rows import deal_queries, parts_of
-from ranks import rows_of, run
 
+from helpers.parts_of_rows import deal_queries, parts_of
+from helpers.ranks import rows_of, run
 from skgoss.columns import queries
 from skgoss.columns.queries import Queries
 from skgoss.distributed.row_partition import Parts

@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from reading import Estimator, columns
 from scipy import sparse
 
+from helpers.reading import Estimator, columns
 from skgoss import LGBMRegressor
 from skgoss._engine.columns import column_kernels as kernels
 from skgoss.columns.columns import Columns
 
-FOLDER = Path(__file__).parent
+TESTS = Path(__file__).parents[1]
 FORMATS = ["csr", "csc", "coo", "lil", "dok", "dia", "bsr"]
 NUMBERS = ["float16", "float32", "float64", "longdouble", "bool", ">f4", ">f8", object]
 INTEGERS = ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
@@ -301,7 +301,7 @@ def test_keys_that_name_nothing_are_refused(key, words):
 
 
 @pytest.mark.parametrize("value", [10**400, "a"])
-def test_values_that_are_no_numbers_are_refused(value):
+def test_values_that_are_not_numbers_are_refused(value):
     keys, lists = sparse.dok_array(dense()), sparse.lil_array(dense())
     keys._dict[0, 0] = value
     lists.data[0][0] = value
@@ -379,8 +379,8 @@ def read_mutations(seed: int, n: int) -> int:
 MUTATIONS = f"""
 import sys, warnings
 warnings.simplefilter("error")
-sys.path[:0] = {[str(FOLDER.parent / "helpers"), str(FOLDER)]}
-import test_sparse
+sys.path.insert(0, {str(TESTS)!r})
+from columns import test_sparse
 print(test_sparse.read_mutations(0, 200))
 """
 SCRIPTS = {"test_mutations_are_refused_or_read": lambda: (MUTATIONS,)}

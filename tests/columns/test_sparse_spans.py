@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from reading import columns
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
+from helpers.reading import columns
 from skgoss import LGBMClassifier
 from skgoss.binning.bin_values import bin_sparse_columns
 from skgoss.binning.find_bins import BinningOptions, find_bin_mappers
@@ -38,7 +38,7 @@ def matrix(dtype=np.float64, index=np.int32, seed=0):
     )
 
 
-def assert_twins(found, X, features):
+def assert_columns(found, X, features):
     assert found.n_features == len(features)
     for at, j in enumerate(features):
         column = X[:, [j]].tocsc()
@@ -55,7 +55,7 @@ def test_only_some_columns_are_made(chosen, n_threads, span_entries):
     data = columns(BaseEstimator(), X, reset=True)
     made = data.only(chosen, n_threads)
     assert (made.n_rows, made.n_features) == X.shape
-    assert_twins(made.take(chosen), X, chosen)
+    assert_columns(made.take(chosen), X, chosen)
 
 
 @pytest.mark.parametrize("kind", ["unsorted", "twice"])
@@ -70,7 +70,7 @@ def test_rows_out_of_order_are_made_all_at_once(kind):
         expected = X.toarray()
     data = columns(BaseEstimator(), X, reset=True)
     made = data.only(np.arange(N_COLUMNS), 2)
-    assert_twins(made, sparse.csr_array(expected), range(N_COLUMNS))
+    assert_columns(made, sparse.csr_array(expected), range(N_COLUMNS))
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])
@@ -85,18 +85,18 @@ def test_spans_are_the_columns(dtype, index, n_threads, span_entries):
         spans = []
         for span, made in taken.by_span(n_threads):
             spans.append(span)
-            assert_twins(made, X, features[span])
+            assert_columns(made, X, features[span])
         assert [span.start for span in spans] == [0, *(s.stop for s in spans[:-1])]
         assert spans[-1].stop == len(features)
         assert (len(spans) == 1) == (span_entries == 10**9)
-        assert_twins(taken.whole, X, features)
+        assert_columns(taken.whole, X, features)
 
 
 def test_columns_in_any_order_are_found_at_once():
     X = matrix()
     taken = columns(BaseEstimator(), X, reset=True).take(np.array([5, 2, 80]))
     assert isinstance(taken, Columns)
-    assert_twins(taken, X, [5, 2, 80])
+    assert_columns(taken, X, [5, 2, 80])
 
 
 @pytest.mark.parametrize("broken", ["order", "duplicates"])
@@ -117,7 +117,7 @@ def test_rows_that_do_not_ascend_are_sorted_and_summed(broken):
     data = columns(BaseEstimator(), X, reset=True)
     [(span, made)] = data.by_span(2)
     assert (span, data.n_stored(2)) == (slice(0, N_COLUMNS), 0)
-    assert_twins(made, expected, range(N_COLUMNS))
+    assert_columns(made, expected, range(N_COLUMNS))
 
 
 @pytest.mark.parametrize("name", ["data", "indices", "indptr"])
@@ -142,7 +142,7 @@ def test_arrays_that_kernels_do_not_read_are_converted(name, change):
 def test_a_matrix_without_entries():
     X = sparse.csr_array((5, 3))
     [(span, made)] = columns(BaseEstimator(), X, reset=True).by_span(2)
-    assert_twins(made, X, range(3)[span])
+    assert_columns(made, X, range(3)[span])
 
 
 @pytest.mark.parametrize("subsample", [900, 10**6])

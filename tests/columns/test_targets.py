@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from parts_of_rows import assert_same_parts, read
-from ranks import deal, run
 
+from helpers.parts_of_rows import assert_same_parts, read
+from helpers.ranks import deal, run
 from skgoss import LGBMClassifier, LGBMRegressor
 from skgoss.columns import targets
 from skgoss.distributed.row_partition import Parts
@@ -35,7 +35,7 @@ def test_labels_and_codes_of_integers(y):
 
 
 @pytest.mark.parametrize("strange", [-9, 2, 9])
-def test_an_integer_that_is_no_label(strange):
+def test_an_integer_that_is_not_a_label(strange):
     y = np.array([1, 3, strange, 4])
     with pytest.raises(ValueError, match=rf"does not hold: \[{strange}\]"):
         targets.encode_labels(y, np.array([1, 3, 4]), "y", "classes_")

@@ -1,4 +1,4 @@
-"""The estimators on a Dask cluster: the models of the local ones, bit for bit."""
+"""The estimators on a Dask cluster: models identical to the local ones."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from types import MappingProxyType, SimpleNamespace
 
 import numpy as np
 import pytest
-from grids import nightly_if
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, ShuffleSplit
 
 import skgoss
+from helpers.grids import nightly_if
 from skgoss import (
     LGBMClassifier,
     LGBMRanker,
@@ -116,7 +116,7 @@ def frame(values, chunks=CHUNKS):
 
 
 def assert_same(fitted, local, rows):
-    """The model, its predictions and its metrics have the same bits."""
+    """The model, its predictions and its metrics are identical."""
     with warnings.catch_warnings():
         # Texts leave functions out, which tells a warning.
         warnings.simplefilter("ignore", UserWarning)
@@ -966,7 +966,7 @@ def test_threads_of_workers(n_jobs, expected, monkeypatch):
     assert settings.n_jobs == n_jobs
 
 
-def test_no_queries_are_no_argument():
+def test_no_queries_are_not_an_argument():
     local = LGBMRegressor
     X = da.random.default_rng(0).normal(size=(200, 3), chunks=(100, 3))
     y = (X[:, 0] > 0).astype(int)

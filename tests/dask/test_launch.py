@@ -16,8 +16,7 @@ import pytest
 
 distributed = pytest.importorskip("distributed")
 
-from dask_processes import fit_forever, hold_cluster, process  # noqa: E402
-
+from helpers.dask_processes import fit_forever, hold_cluster, process  # noqa: E402
 from skgoss.dask import connections, launch  # noqa: E402
 
 N_WORKERS = 3

@@ -4,9 +4,9 @@ import warnings
 
 import numpy as np
 import pytest
-from data_sets import SMALL, N, codes, made, text
 
 import skgoss
+from helpers.data_sets import SMALL, N, codes, made, text
 from skgoss import Dataset, LGBMRegressor, train
 
 

@@ -4,10 +4,10 @@ import itertools
 
 import numpy as np
 import pytest
-from data_sets import SMALL, N, made, text
 from scipy import sparse
 
 import skgoss
+from helpers.data_sets import SMALL, N, made, text
 from skgoss import Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor, train
 
 # --- Options --------------------------------------------------------------------------

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from data_sets import SMALL, N, made, text
 
+from helpers.data_sets import SMALL, N, made, text
 from skgoss import Dataset, LGBMClassifier, LGBMRegressor, train
 
 

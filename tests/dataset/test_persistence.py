@@ -5,9 +5,9 @@ import pickle
 
 import numpy as np
 import pytest
-from data_sets import SMALL, N, made, text
 
 import skgoss
+from helpers.data_sets import SMALL, N, made, text
 from skgoss import Dataset, train
 
 

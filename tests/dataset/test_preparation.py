@@ -4,9 +4,9 @@ import threading
 
 import numpy as np
 import pytest
-from data_sets import SMALL, N, made, text
 
 import skgoss
+from helpers.data_sets import SMALL, N, made, text
 from skgoss import Dataset, LGBMRegressor, train
 from skgoss.binning.binned_dataset import BinnedDataset
 

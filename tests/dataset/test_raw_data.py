@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from data_sets import N, made
 from scipy import sparse
 
+from helpers.data_sets import N, made
 from skgoss import Dataset
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
-from ranks import deal, partition_of, rows_of, run
 
+from helpers.ranks import deal, partition_of, rows_of, run
 from skgoss.distributed.collectives import ALONE, add_to, compressed
 from skgoss.distributed.row_partition import RowPartition
 

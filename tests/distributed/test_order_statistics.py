@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from ranks import by_partition
 
+from helpers.ranks import by_partition
 from skgoss.distributed import order_statistics
 
 

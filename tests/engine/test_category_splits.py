@@ -1,4 +1,4 @@
-"""The split of a categorical feature: its twin, LightGBM, and the theory."""
+"""The split of a categorical feature: the reference, LightGBM, and the theory."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from twin import Twin
 
+from helpers.reference import ReferenceGrower
 from skgoss import LGBMRegressor
 from skgoss._engine.training.split import best_categories
 
@@ -58,24 +58,24 @@ def search(sums: np.ndarray, options: Options, unit: float = 1.0):
     return best_categories(gradient, hessian, count.astype(np.int32), options, unit)
 
 
-def search_twin(sums: np.ndarray, options: Options, unit: float = 1.0):
-    twin = Twin(SimpleNamespace(n_rows=0), options, [], [])
+def reference_search(sums: np.ndarray, options: Options, unit: float = 1.0):
+    grower = ReferenceGrower(SimpleNamespace(n_rows=0), options, [], [])
     scaled = sums * np.array([[unit], [unit], [1]])
     gradient, hessian, count = scaled.sum(axis=1)
-    output = twin.output(gradient, hessian, count, 0.0)
+    output = grower.output(gradient, hessian, count, 0.0)
     node = SimpleNamespace(
         gradient=gradient, hessian=hessian, count=count, output=output
     )
-    gain, bins = twin.search_categories(node, scaled)
+    gain, bins = grower.search_categories(node, scaled)
     goes_left = np.zeros(sums.shape[1], dtype=bool)
     if bins is not None:
         goes_left[bins] = True
     return gain, goes_left
 
 
-def assert_as_twin(sums: np.ndarray, options: Options, unit: float = 1.0) -> float:
+def assert_as_reference(sums: np.ndarray, options: Options, unit: float = 1.0) -> float:
     gain, goes_left = search(sums, options, unit)
-    expected_gain, expected = search_twin(sums, options, unit)
+    expected_gain, expected = reference_search(sums, options, unit)
     np.testing.assert_array_equal(goes_left, expected)
     assert gain == pytest.approx(expected_gain, rel=1e-12)
     return gain
@@ -97,9 +97,9 @@ OPTIONS = {
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
 @pytest.mark.parametrize("n_bins", [1, 2, 3, 4, 5, 8, 33, 300])
-def test_search_is_the_twins(n_bins, options):
+def test_searches_agree_with_the_reference(n_bins, options):
     gains = [
-        assert_as_twin(histogram(n_bins, n_rows, seed), options, unit=2.0**-10)
+        assert_as_reference(histogram(n_bins, n_rows, seed), options, unit=2.0**-10)
         for n_rows, seed in itertools.product([30, 400, 5000], range(5))
     ]
     assert n_bins < 3 or any(gains)
@@ -110,15 +110,15 @@ def test_equal_categories_keep_their_order():
     for seed in range(30):
         sums = histogram(60, 300, seed, spread=1)
         sums[0] = np.clip(sums[0], -2, 2)
-        assert_as_twin(sums, replace(FREE, cat_smooth=1.0, max_cat_threshold=7))
-        assert_as_twin(sums, FREE)
+        assert_as_reference(sums, replace(FREE, cat_smooth=1.0, max_cat_threshold=7))
+        assert_as_reference(sums, FREE)
 
 
 @pytest.mark.parametrize("n_bins", [5000, 65535])
 def test_many_categories(n_bins):
     sums = histogram(n_bins, 40 * n_bins, seed=1)
-    assert assert_as_twin(sums, Options()) > 0
-    assert assert_as_twin(sums, replace(FREE, max_cat_threshold=1500)) > 0
+    assert assert_as_reference(sums, Options()) > 0
+    assert assert_as_reference(sums, replace(FREE, max_cat_threshold=1500)) > 0
 
 
 @pytest.mark.parametrize("sampled", ["lowest", "highest", "both", "equal"])
@@ -131,7 +131,7 @@ def test_a_sample_of_ranks_may_mislead(n_categories, sampled):
     far = {"lowest": -1, "highest": 1, "both": (-1) ** np.arange(32), "equal": 0}
     sums[0, at] = 10**6 * far[sampled] * sums[2, at]
     for options in (Options(), replace(FREE, max_cat_threshold=60)):
-        assert assert_as_twin(sums, options) > 0
+        assert assert_as_reference(sums, options) > 0
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -141,9 +141,9 @@ def test_no_other_set_gains_more(seed):
     sums[1] = sums[2]
     sums[:, 0] = 0
     gain, goes_left = search(sums, FREE)
-    twin = Twin(SimpleNamespace(n_rows=0), FREE, [], [])
+    grower = ReferenceGrower(SimpleNamespace(n_rows=0), FREE, [], [])
     total = sums.sum(axis=1)
-    own = twin.gain(*total[:2], twin.output(*total, 0.0))
+    own = grower.gain(*total[:2], grower.output(*total, 0.0))
     # A set of more than half of the categories is the rest of a smaller one.
     sets = itertools.chain.from_iterable(
         itertools.combinations(range(1, 9), n) for n in range(1, 5)
@@ -152,7 +152,7 @@ def test_no_other_set_gains_more(seed):
     for bins in sets:
         left = sums[:, list(bins)].sum(axis=1)
         if 0 < left[2] < total[2]:
-            gains.append(twin.gain_of_two(left, total - left, 0.0) - own)
+            gains.append(grower.gain_of_two(left, total - left, 0.0) - own)
     assert gain == pytest.approx(max(gains), rel=1e-12)
     assert not goes_left[0]
 

@@ -7,7 +7,7 @@ import pytest
 
 from skgoss._engine.columns import code_kernels
 
-# So many that several threads take a share.
+# Enough for several threads.
 N = 200_000
 
 

@@ -95,7 +95,7 @@ def test_words():
         *(b"nan(x)", b"infinity", b"1_0", b"1\x00", b"1,5", b"1\t2", b"\xff"),
     ],
 )
-def test_what_is_no_number(text):
+def test_what_is_not_a_number(text):
     n_right = int(text == b"1 ")
     assert read(text) == n_right
     assert read(b"1 " + text) == 1 + n_right

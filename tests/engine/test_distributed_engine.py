@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from ranks import deal, partition_of, rows_of, run
-from reading import columns as read_columns
 
+from helpers.ranks import deal, partition_of, rows_of, run
+from helpers.reading import columns as read_columns
 from skgoss import LGBMRegressor, parameters
 from skgoss._engine.training.grower import TreeGrower
 from skgoss.binning.binned_dataset import BinnedDataset
@@ -14,7 +14,7 @@ from skgoss.training import constraints
 def make_columns(kind, n, seed):
     random = np.random.default_rng(seed)
     if kind == "wide":
-        # So many bins that processes share the columns.
+        # Enough bins for processes to divide the columns.
         X = random.normal(size=(n, 280))
         X[:, 0] = random.integers(0, 300, n)
         return X

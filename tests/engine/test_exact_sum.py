@@ -14,7 +14,7 @@ RNG = np.random.default_rng(7)
 LEAST = Fraction(1, 2**1074)
 
 
-def twin(terms):
+def fraction_sum(terms):
     """The sum of fractions or floats, rounded once."""
     special = {str(term) for term in terms if term * 0 != 0}
     if special:
@@ -51,7 +51,7 @@ VALUES = {
 def test_sums_are_exact(values, n):
     random = np.random.default_rng(n)
     given = values(random, max(n, 1))[:n]
-    assert summed(given) == twin(given.tolist())
+    assert summed(given) == fraction_sum(given.tolist())
 
 
 @pytest.mark.parametrize("values", VALUES.values(), ids=VALUES)
@@ -63,7 +63,7 @@ def test_products_are_exact(values):
         round(Fraction(v) * Fraction(w) / LEAST) * LEAST if math.isfinite(v) else v
         for v, w in zip(given.tolist(), weight.tolist(), strict=True)
     ]
-    assert summed(given, weight) == twin(terms)
+    assert summed(given, weight) == fraction_sum(terms)
 
 
 @pytest.mark.parametrize("values", VALUES.values(), ids=VALUES)
@@ -109,7 +109,7 @@ def test_losses_are_summed_exactly(values):
     given, weight = values(random, 2500), random.random(2500)
     for weights in (None, weight):
         terms = np.abs(given) if weights is None else np.abs(given) * weights
-        assert str(losses(given, weights)) == twin(terms.tolist())
+        assert str(losses(given, weights)) == fraction_sum(terms.tolist())
 
 
 def test_sums_do_not_depend_on_threads():

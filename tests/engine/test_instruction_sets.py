@@ -1,4 +1,4 @@
-"""Each instruction set, which is chosen at import, gives the same bits."""
+"""Each instruction set, which is chosen at import, gives identical results."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def expected():
 
 
 @pytest.mark.parametrize("level", ["plain", "AVX2"])
-def test_all_instruction_sets_give_the_same_bits(level, expected):
+def test_all_instruction_sets_give_identical_models(level, expected):
     variables = {"SKGOSS_SIMD": level.lower(), "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(
         [sys.executable, __file__],

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from reading import columns as read_columns
 
+from helpers.reading import columns as read_columns
 from skgoss import LGBMRegressor, parameters
 from skgoss._engine.training.grower import TreeGrower
 from skgoss.binning.binned_dataset import BinnedDataset

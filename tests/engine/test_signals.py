@@ -4,8 +4,9 @@ import json
 import os
 import sys
 
-import processes
 import pytest
+
+from helpers import processes
 
 # The traceback says what was interrupted: a kernel that asks for signals is part of it.
 INTERRUPTED = """
@@ -212,7 +213,9 @@ SCRIPTS = {
         SILENT + IN_A_THREAD,
     ),
     "test_no_more_threads_than_the_machine_has": lambda: (
-        processes.anew("-W", "ignore", "-c", ALL_THREADS, OMP_NUM_THREADS="100000"),
+        processes.new_python(
+            "-W", "ignore", "-c", ALL_THREADS, OMP_NUM_THREADS="100000"
+        ),
     ),
     "test_fits_where_threads_cannot_start": lambda: (
         SILENT + LIMITED + MANY.format(n_jobs=[8]),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from grids import nightly_if
 from sklearn.metrics import ndcg_score
 
+from helpers.grids import nightly_if
 from skgoss import LGBMModel, LGBMRanker, LGBMRegressor, ndcg_scorer
 
 RNG = np.random.default_rng(3)
@@ -255,7 +255,7 @@ def documents(n_queries: int, seed: int):
     "objective", nightly_if(["lambdarank", "rank_xendcg"], {"rank_xendcg"})
 )
 def test_documents_are_ranked_as_well_as_by_lightgbm(objective, lightgbm):
-    """The mean of the differences is less than two standard errors below zero."""
+    """The mean difference is at most two standard errors below zero."""
     options = {"objective": objective, "n_estimators": 50, "n_jobs": 1}
     options |= {"verbosity": -1}
     differences = []

@@ -1,4 +1,4 @@
-"""Predictions after each round have the bits of predictions of so many rounds."""
+"""Predictions after each round are those of ``num_iteration``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models that are saved and loaded: the same bits, and nothing that is not checked."""
+"""Models that are saved and loaded are identical, and whatever is loaded is checked."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import copy
 import pickle
 import warnings
 
-import mutations
 import numpy as np
 import pytest
-from model_files_alike import assert_same
-from mutations import drop, put
 from numpy.testing import assert_array_equal
-from saving import WAYS, skops_io
 
 import skgoss
+from helpers import mutations
+from helpers.model_files_alike import assert_same
+from helpers.mutations import drop, put
+from helpers.saving import WAYS, skops_io
 from skgoss import LGBMClassifier, LGBMModel, LGBMRegressor
 from skgoss.model.ensemble import Ensemble
 from skgoss.utils import optional
@@ -197,17 +197,18 @@ def test_a_state_must_be_a_dict():
 
 def test_what_an_estimator_remembers_is_checked():
     model = LGBMRegressor(num_leaves=7).fit(np.arange(60.0)[:, None], np.arange(60.0))
-    for change in (
-        {"_passed": None},
-        {"_passed": 1.5},
-        {"_passed": "num_leaves"},
-        {"_passed": ("num_leaves", "unknown")},
-        {"_passed": ([],)},
-        {"_unused_params": None},
-        {"_unused_params": ["x"]},
-        {"_booster": model.__getstate__()["_booster"] | {"out_of_fold": {}}},
+    booster = model.__getstate__()["_booster"]
+    for change, message in (
+        ({"_passed": None}, "'_passed' .* not be of type NoneType"),
+        ({"_passed": 1.5}, "'_passed' .* not be of type float"),
+        ({"_passed": "num_leaves"}, "'_passed' .* not be of type str"),
+        ({"_passed": ("num_leaves", "unknown")}, "has no 'unknown', which was passed"),
+        ({"_passed": ([],)}, r"has no \[\], which was passed"),
+        ({"_unused_params": None}, "'_unused_params' .* not be of type NoneType"),
+        ({"_unused_params": ["x"]}, "'_unused_params' .* not be of type list"),
+        ({"_booster": booster | {"out_of_fold": {}}}, "out-of-fold .* has no 'scores'"),
     ):
-        with pytest.raises(ValueError, match=r"state of LGBMReg|the out-of-fold"):
+        with pytest.raises(ValueError, match=message):
             LGBMRegressor.__new__(LGBMRegressor).__setstate__(
                 model.__getstate__() | change
             )
@@ -264,8 +265,8 @@ def test_callbacks_may_copy_a_model_that_is_fitted_again():
     before, copies = model.predict(X), []
     model.fit(X[:, :2], y, callbacks=[lambda env: copies.append(copy.copy(model))])
     assert len(copies) == 2
-    for twin in copies:
-        np.testing.assert_array_equal(twin.predict(X), before)
+    for other in copies:
+        np.testing.assert_array_equal(other.predict(X), before)
     assert model.predict(X[:, :2]).shape == y.shape
     again = model.predict(X[:, :2])
     with pytest.raises(ValueError, match="X has"):

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 import pytest
-from trees import frame, make, random_data, random_tree
 
+from helpers.trees import frame, make, random_data, random_tree
 from skgoss import LGBMRegressor
 from skgoss._engine.binning.bin_bounds import ZERO_BOUND
 from skgoss._engine.objectives import link_kernels
@@ -18,8 +18,7 @@ from skgoss.objectives.objectives import OBJECTIVES
 
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
-from onnx_sessions import assert_same, run, session  # noqa: E402
-
+from helpers.onnx_sessions import assert_same, run, session  # noqa: E402
 from skgoss.export import onnx_graph as graphs  # noqa: E402
 from skgoss.export import to_onnx  # noqa: E402
 
@@ -92,7 +91,7 @@ def test_all_kinds_of_missing_in_one_column(n_scores):
 
 
 def test_sets_of_categories():
-    """Also empty ones, beside numeric nodes of the same column."""
+    """Even empty ones, with numeric nodes of the same column."""
     rng = np.random.default_rng(2)
     members = [[], [0], [31], [1, 2, 3], [0, 30, 32], range(0, 90, 2), [64], range(40)]
     words = np.zeros((len(members), 3), dtype=np.uint32)

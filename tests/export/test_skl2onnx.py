@@ -20,12 +20,12 @@ from skgoss import LGBMClassifier, LGBMRegressor
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
 skl2onnx = pytest.importorskip("skl2onnx")
-from onnx_sessions import assert_same, session  # noqa: E402
 from skl2onnx.common.shape_calculator import (  # noqa: E402
     calculate_linear_regressor_output_shapes,
 )
 
 import skgoss.onnx  # noqa: E402
+from helpers.onnx_sessions import assert_same, session  # noqa: E402
 
 CLASSIFIER = LGBMClassifier(n_estimators=5, num_leaves=7, n_jobs=1)
 REGRESSOR = LGBMRegressor(n_estimators=5, num_leaves=7, n_jobs=1)

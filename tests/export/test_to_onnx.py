@@ -18,14 +18,13 @@ from skgoss import LGBMClassifier, LGBMModel, LGBMRegressor
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
 skl2onnx = pytest.importorskip("skl2onnx")
-from onnx_sessions import assert_same, run, session  # noqa: E402
-
 import skgoss.onnx  # noqa: E402
+from helpers.onnx_sessions import assert_same, run, session  # noqa: E402
 
 # --- Trees ----------------------------------------------------------------------------
 
 
-def test_threads_give_the_same_bits(data):
+def test_threads_do_not_change_a_bit(data):
     X, y = data
     proto = skgoss.to_onnx(LGBMRegressor(n_estimators=90, n_jobs=1).fit(X, y))
     one, two = (session(proto, n).run(None, {"X": X})[0] for n in (1, 2))

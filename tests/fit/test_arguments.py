@@ -51,7 +51,7 @@ def test_an_argument_that_fit_does_not_have_is_an_error():
         FitArguments(eval_weight=3)
 
 
-def test_ones_are_no_weights(two_classes):
+def test_ones_are_not_weights(two_classes):
     X, y = two_classes
     expected = small(LGBMClassifier).fit(X, y).predict_proba(X)
     for weight in (np.ones(100), [1] * 100, 1, np.ones(100, dtype=np.float32)):

@@ -7,9 +7,9 @@ import pickle
 
 import numpy as np
 import pytest
-from rounds import SETS, X, Y, env, fit, raising
 
 import skgoss
+from helpers.rounds import SETS, X, Y, env, fit, raising
 from skgoss import (
     LGBMRegressor,
     early_stopping,
@@ -300,9 +300,9 @@ def test_a_fit_copies_a_callback_once(verbose, monkeypatch, capsys):
 
     def copied(self):
         n_copies.append(1)
-        twin = kind.__new__(kind)
-        vars(twin).update(vars(self))
-        return twin
+        made = kind.__new__(kind)
+        vars(made).update(vars(self))
+        return made
 
     monkeypatch.setattr(kind, "__copy__", copied, raising=False)
     model = LGBMRegressor(n_estimators=2)

@@ -108,7 +108,7 @@ def test_whole_numbers_may_be_categories():
     assert (by_name._model.trees.arrays["decision_type"] & 1).any()
 
 
-def test_fractions_in_a_prediction_are_no_categories():
+def test_fractions_in_a_prediction_are_not_categories():
     X = np.repeat(np.arange(4.0), 50)[:, None]
     model = LGBMRegressor(n_estimators=5, categorical_feature=[0])
     model.fit(X, (X[:, 0] == 2) * 5.0 + (X[:, 0] == 0))

@@ -6,7 +6,10 @@ import weakref
 import numpy as np
 import pandas as pd
 import pytest
-from parts_of_rows import (
+from scipy.sparse import csr_array
+from sklearn.base import clone
+
+from helpers.parts_of_rows import (
     assert_same_data,
     assert_same_rows,
     deal_queries,
@@ -15,10 +18,7 @@ from parts_of_rows import (
     parts_of,
     read,
 )
-from ranks import rows_of, run
-from scipy.sparse import csr_array
-from sklearn.base import clone
-
+from helpers.ranks import rows_of, run
 from skgoss import (
     Booster,
     Dataset,
@@ -171,7 +171,7 @@ def logistic(raw_score, rows):
         ({"objective": "binary"}, {"objective": logistic}, True),
     ],
 )
-def test_scores_of_another_kind_to_go_on_from(earlier, later, is_alike):
+def test_scores_of_another_kind_to_continue_from(earlier, later, is_alike):
     X, y = np.arange(60.0)[:, None], np.arange(60) % 2 + 0.0
     options = {"min_data_in_leaf": 1, "verbosity": -1, "n_estimators": 2}
     positive = Dataset(X, y + (earlier["objective"] == "gamma"))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import lightgbm_models as peers
 import numpy as np
 import pytest
-from model_files_alike import SMALL, assert_same, lightgbm_frames
 
+from helpers import lightgbm_models as peers
+from helpers.model_files_alike import SMALL, assert_same, lightgbm_frames
 from skgoss import Booster, LGBMClassifier, LGBMRegressor
 
 

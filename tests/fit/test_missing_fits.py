@@ -71,7 +71,7 @@ def test_predictions_are_those_of_a_walk_to_larger_children(share, n):
     np.testing.assert_array_equal(model.predict(holes), scores(model, holes))
 
 
-def test_a_column_that_is_missing_is_no_zero():
+def test_a_column_that_is_missing_is_not_zero():
     X, _ = table(600)
     model = LGBMRegressor(n_estimators=50).fit(X, X[:, 0])
     rows = X[:3].copy()

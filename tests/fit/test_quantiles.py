@@ -1,13 +1,13 @@
 """Several quantiles in one fit: the trees of separate fits, sorted predictions."""
 
 import numpy as np
-import outputs
 import pytest
 from sklearn.base import clone
 from sklearn.metrics import mean_pinball_loss
 from sklearn.model_selection import cross_val_score
 
 import skgoss
+from helpers import outputs
 from skgoss import (
     Booster,
     Dataset,

@@ -9,7 +9,7 @@ from skgoss import Booster, LGBMClassifier, LGBMRanker, LGBMRegressor
 from skgoss.objectives.objectives import OBJECTIVES
 
 lightgbm = pytest.importorskip("lightgbm")
-from lightgbm_boosters import (  # noqa: E402
+from helpers.lightgbm_boosters import (  # noqa: E402
     data,
     from_lightgbm,
     linear_pair,

@@ -3,8 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
-import several_targets
-from several_targets import (
+from sklearn.exceptions import DataConversionWarning
+from sklearn.metrics import r2_score
+from sklearn.model_selection import cross_val_score
+
+from helpers import several_targets
+from helpers.several_targets import (
     C_VALID,
     LABELS,
     SMALL,
@@ -16,10 +20,6 @@ from several_targets import (
     Y,
     quiet,
 )
-from sklearn.exceptions import DataConversionWarning
-from sklearn.metrics import r2_score
-from sklearn.model_selection import cross_val_score
-
 from skgoss import Dataset, LGBMClassifier, LGBMModel, LGBMRegressor
 
 regressor, classifier = several_targets.regressor, several_targets.classifier
@@ -30,7 +30,7 @@ regressor, classifier = several_targets.regressor, several_targets.classifier
 @pytest.mark.parametrize("class_weight", [{0: 2.0}, "list"])
 def test_class_weights(class_weight, weight):
     each = ["balanced", None, {2: 0.0}] if class_weight == "list" else None
-    # With so few bins, the weights of rows do not change them.
+    # Weights of rows do not change bins if there are few.
     options = {**SMALL, "class_weight": each or class_weight, "max_bin": 500}
     model = LGBMClassifier(**options).fit(X, C, sample_weight=weight)
     found = model.predict_proba(X)
@@ -228,7 +228,8 @@ def test_arguments_that_are_refused():
         ((X_VALID, C_VALID + 9), "column 0 of eval_y holds labels that y does not"),
     ):
         refused(message, labels, C, eval_set=[pair])
-    refused("eval_y.*1d array|1d array", labels, C[:, 0], eval_set=[(X_VALID, C_VALID)])
+    pair = (X_VALID, C_VALID)
+    refused("eval_y should be a 1d array", labels, C[:, 0], eval_set=[pair])
     refused(
         "class_weight must have one item for each of the 3 targets, got 2",
         LGBMClassifier(**SMALL, class_weight=["balanced", None]),

@@ -48,17 +48,17 @@ def copied(monkeypatch, fit):
 
 
 def check_same(monkeypatch, fit):
-    model, twin = fit(), copied(monkeypatch, fit)
-    one, other = (m.booster_._model.trees.arrays for m in (model, twin))
+    model, again = fit(), copied(monkeypatch, fit)
+    one, other = (m.booster_._model.trees.arrays for m in (model, again))
     for name, values in one.items():
         assert np.asarray(values).tobytes() == np.asarray(other[name]).tobytes(), name
-    np.testing.assert_array_equal(model.oof_prediction_, twin.oof_prediction_)
+    np.testing.assert_array_equal(model.oof_prediction_, again.oof_prediction_)
     assert len(one["split_feature"]) > 15
 
 
 @pytest.mark.filterwarnings("ignore:Early stopping is not available")
 @pytest.mark.parametrize("case", CASES)
-def test_parts_and_copies_give_the_same_bits(monkeypatch, case):
+def test_parts_and_copies_give_identical_models(monkeypatch, case):
     options = SMALL | CASES[case]
     y = np.exp(NUMBER / 3) if case == "counts" else NUMBER
     check_same(monkeypatch, lambda: LGBMRegressor(**options).fit(DENSE, y))

@@ -10,8 +10,8 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import make_classification
 from sklearn.metrics import log_loss
-from trees import arrays, assert_same_bits
 
+from helpers.trees import arrays, assert_identical
 from skgoss import LGBMClassifier, LGBMRegressor
 from skgoss.binning import find_bins
 
@@ -103,14 +103,14 @@ def fit(kind: str, X: Any, y: np.ndarray, weight=None, **options) -> Model:
 
 @pytest.mark.parametrize("n_rows", [50, 6000])
 @pytest.mark.parametrize("kind", MODELS)
-def test_same_bits_in_any_container(kind, n_rows):
+def test_identical_models_in_any_container(kind, n_rows):
     X = table(n_rows)
     y = labels(X, MODELS[kind][1])
     dense = fit(kind, X, y)
     expected = dense.predict(X)
     for name, matrix in containers(X).items():
         model = fit(kind, matrix, y)
-        assert_same_bits(model, dense)
+        assert_identical(model, dense)
         assert model.predict(matrix).tobytes() == expected.tobytes(), name
         assert dense.predict(matrix).tobytes() == expected.tobytes(), name
 
@@ -118,14 +118,14 @@ def test_same_bits_in_any_container(kind, n_rows):
 @pytest.mark.parametrize(
     "dtype", ["int8", "uint8", "int32", "int64", "bool", "float16"]
 )
-def test_same_bits_of_whole_numbers(dtype):
+def test_identical_models_of_whole_numbers(dtype):
     X = np.nan_to_num(table(3000)[:, :77]).clip(0).round().astype(dtype)
     y = target(X.astype(float))
     dense = fit("regressor", X, y)
     for format_ in ("csr", "csc"):
         matrix = getattr(sparse, f"{format_}_array")(sparse.coo_array(X.astype(float)))
         matrix.data = matrix.data.astype(dtype)
-        assert_same_bits(fit("regressor", matrix, y), dense)
+        assert_identical(fit("regressor", matrix, y), dense)
 
 
 # Few rows of a dense matrix are not bundled, so that they have no conflicts.
@@ -133,7 +133,7 @@ def test_same_bits_of_whole_numbers(dtype):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("kind", ["regressor", "multiclass"])
 @pytest.mark.parametrize("options", OPTIONS)
-def test_same_bits_with_any_option(kind, options, weighted, n_rows):
+def test_identical_models_with_any_option(kind, options, weighted, n_rows):
     if options == "conflicts":
         n_rows = 6000
     X = table(n_rows)
@@ -145,7 +145,7 @@ def test_same_bits_with_any_option(kind, options, weighted, n_rows):
         fit(kind, matrix, y, weight, **OPTIONS[options])
         for matrix in (X, sparse.csr_array(X))
     ]
-    assert_same_bits(*models)
+    assert_identical(*models)
 
 
 @pytest.mark.parametrize("n_rows", [50, 300, 6000])
@@ -159,7 +159,7 @@ def test_storage_changes_nothing(kind, n_rows):
         for lists in (True, False)
     ]
     for model in models[1:]:
-        assert_same_bits(models[0], model)
+        assert_identical(models[0], model)
 
 
 @pytest.mark.parametrize("least", [1, 20, 150])
@@ -188,7 +188,7 @@ def test_columns_that_cannot_be_split_change_nothing(options, n_rows, least):
     without = fit(
         "regressor", sparse.csr_array(np.where(n < least, 0, X)), y, **changes
     )
-    assert_same_bits(model, without)
+    assert_identical(model, without)
 
 
 @pytest.mark.parametrize("options", ["plain", "GOSS", "bagging", "no bundles"])
@@ -202,7 +202,7 @@ def test_leaving_columns_out_changes_nothing(options, least, monkeypatch):
         "_count_nonzero",
         lambda data, *_: np.full(data.n_features, data.n_rows),
     )
-    assert_same_bits(model, fit("multiclass", X, y, **changes))
+    assert_identical(model, fit("multiclass", X, y, **changes))
 
 
 def test_eval_sets_and_kinds_of_prediction():
@@ -228,7 +228,7 @@ def test_categories_in_sparse_columns():
         for matrix in (X, sparse.csr_array(X), sparse.csc_array(X))
     ]
     for model in models[1:]:
-        assert_same_bits(models[0], model)
+        assert_identical(models[0], model)
         np.testing.assert_array_equal(
             model.predict(sparse.csr_array(X)), models[0].predict(X)
         )

@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from cv_results import cv, ranked, rows, same
 from sklearn.model_selection import (
     GroupKFold,
     KFold,
@@ -13,6 +12,7 @@ from sklearn.model_selection import (
 )
 
 import skgoss
+from helpers.cv_results import cv, ranked, rows, same
 from skgoss import Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor
 from skgoss.fit import splits
 from skgoss.fit.fit_data import FitData
@@ -175,7 +175,7 @@ def test_as_many_folds_as_there_are_rows_of_a_class_or_groups(
         (GroupKFold(2), r"cannot split the 6 rows: .* Pass the argument groups\."),
     ],
 )
-def test_what_are_no_folds(given, message):
+def test_what_are_not_folds(given, message):
     with pytest.raises(ValueError, match=message):
         splits.pairs(given, np.arange(6.0), None, "cv")
 

@@ -10,12 +10,12 @@ import time
 import warnings
 
 import numpy as np
-import processes
 import pytest
-from interrupts import moments
 from sklearn.datasets import load_diabetes
 
 import skgoss
+from helpers import processes
+from helpers.interrupts import moments
 from skgoss import Dataset, LGBMClassifier, LGBMRegressor
 from skgoss.fit import time_limit
 from skgoss.fit.time_limit import TimeLimit

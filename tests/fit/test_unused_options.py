@@ -6,8 +6,8 @@ import warnings
 
 import numpy as np
 import pytest
-from families import CATEGORIES, FAMILIES, N_ROWS, X, by_kind
 
+from helpers.families import CATEGORIES, FAMILIES, N_ROWS, X, by_kind
 from skgoss import (
     Dataset,
     LGBMClassifier,
@@ -140,7 +140,7 @@ WITHOUT_CHANGE = {
     "importance_type": ("gain", "it is asked after a fit"),
     "feature_pre_filter": (False, "columns that cannot be split have no effect"),
     "enable_bundle": (False, "bundles without conflicts lose nothing"),
-    "max_conflict_rate": (0.9, "columns of so few rows are not bundled"),
+    "max_conflict_rate": (0.9, "columns of few rows are not bundled"),
     "is_enable_sparse": (False, "it says how values are stored"),
     "verbosity": (0, "it says what is printed"),
     "deterministic": (True, "every fit is"),

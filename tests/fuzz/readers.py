@@ -1,11 +1,10 @@
 """Coverage-guided fuzzing of what reads files and states, by atheris (libFuzzer).
 
-``python tests/fuzz/readers.py READER [options of libFuzzer] [folders]``: a reader gets
-bytes that reach new lines of its code. It may refuse them by a ValueError; what it
+``python -m fuzz.readers READER [options of libFuzzer] [folders]`` in `tests`: a reader
+gets bytes that reach new lines of its code. It may refuse them by a ValueError; what it
 accepts must serve. The readers are the keys of `READERS`. Without folders, it begins
 with `tests/fuzz/corpus`, and new bytes are kept nowhere. The tests read the corpus
-without atheris. ``python tests/fuzz/readers.py seeds`` writes the files ``seed-*`` of
-it.
+without atheris. ``python -m fuzz.readers seeds`` writes the files ``seed-*`` of it.
 """
 
 from __future__ import annotations
@@ -25,20 +24,18 @@ from typing import Any, NamedTuple
 IS_SCRIPT = __name__ == "__main__"
 CORPUS = Path(__file__).with_name("corpus")
 
-if IS_SCRIPT:
-    sys.path.insert(0, str(Path(__file__).parents[1] / "helpers"))
-    if sys.argv[1:] != ["seeds"]:
-        import atheris
+if IS_SCRIPT and sys.argv[1:] != ["seeds"]:
+    import atheris
 
 # Only code that is imported here is followed.
 followed = "atheris" in globals()
 with atheris.instrument_imports(include=["skgoss"]) if followed else nullcontext():
-    import mutations
     import numpy as np
     from numpy.testing import assert_array_equal
     from scipy import sparse
 
     import skgoss
+    from helpers import mutations
     from skgoss.model_files import text_reader
     from skgoss.sources import text_files, text_tables
     from skgoss.utils import plain_values

@@ -5,9 +5,9 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import numpy as np
-from reading import columns
 from sklearn.base import BaseEstimator
 
+from helpers.reading import columns
 from skgoss import parameters
 from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.columns import containers

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from reading import Estimator, columns
 
+from helpers.reading import Estimator, columns
 from skgoss._engine.columns import column_kernels as kernels
 from skgoss.columns.columns import Columns
 

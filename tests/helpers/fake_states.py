@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 
-from ranks import Meeting, ThreadCollectives, run
-
+from helpers.ranks import Meeting, ThreadCollectives, run
 from skgoss import parameters
 from skgoss.distributed.row_partition import RowPartition
 from skgoss.training import loop

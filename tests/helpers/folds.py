@@ -1,4 +1,4 @@
-"""Fits on folds, and their twins."""
+"""Fits on folds, and the models of their folds by `train`."""
 
 import numpy as np
 from sklearn.datasets import make_classification, make_regression
@@ -36,7 +36,7 @@ def fit(task="regression", *, weight=None, **options):
     return model.fit(*data(), sample_weight=weight)
 
 
-def twins(task="regression", *, weight=None, folds=None, **options):
+def models_of_folds(task="regression", *, weight=None, folds=None, **options):
     """The models of the folds, each by `train` on the same bins, and its rows."""
     X, y = DATA[task][1]()
     rows = Dataset(X, y, weight=weight, free_raw_data=False)

@@ -1,9 +1,9 @@
 """Digests of small models over objectives and options, and of other fits.
 
 A model that changes by one bit changes its line in golden.json. Such a change needs a
-line in CHANGELOG.md; then write the digests anew:
+line in CHANGELOG.md; then write the new digests, in `tests`:
 
-    python tests/helpers/golden.py
+    python -m helpers.golden
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-import golden_fits
 import numpy as np
 
 import skgoss
+from helpers import golden_fits
 from skgoss.model.ensemble import Ensemble, Tree
 from skgoss.objectives.objectives import (
     ANY,
@@ -84,7 +84,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 def rows() -> tuple[np.ndarray, dict[str, np.ndarray], np.ndarray]:
     """Columns, targets and weights, of whole numbers and sums of a few of them alone.
 
-    No function of a mathematics library is called: all machines have the same bits.
+    No function of a mathematics library is called, so all machines have these rows.
     """
     draw = np.random.default_rng(16)
     X = draw.integers(-512, 512, (N_ROWS, 6)) / 64.0

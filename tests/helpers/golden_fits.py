@@ -24,7 +24,7 @@ SMALL: dict[str, Any] = {
     "random_state": 0,
 }
 N_ROWS = 240
-# Whole numbers and sums of a few of them: all machines have the same bits.
+# Whole numbers and sums of a few of them, which are the same on all machines.
 DRAW = np.random.default_rng(56)
 X = DRAW.integers(-64, 64, (N_ROWS, 4)) / 16.0
 NOISE = DRAW.integers(-32, 33, N_ROWS) / 16.0
@@ -40,7 +40,7 @@ BITS = DRAW.integers(0, 2, (N_ROWS, 60)) * 1.0
 
 
 def parts(model: Any) -> dict[str, Any]:
-    """What a model keeps besides its options."""
+    """What a model keeps in addition to its options."""
     state = model.state()
     names = "ensemble best_iteration best_score out_of_fold search baseline"
     chosen = model.preset_params, model.history

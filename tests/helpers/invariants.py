@@ -3,8 +3,9 @@
 An invariant is a function of a random fit that tells what does not hold. `EXCEPTIONS`
 has the cases that it says nothing about, with the reasons.
 
-``python tests/helpers/invariants.py FIRST STOP [INVARIANT ...]`` tries the cases of
-some numbers. It prints failing cases without what they do not need, and how many hold.
+``python -m helpers.invariants FIRST STOP [INVARIANT ...]`` in `tests` tries the cases
+of some numbers. It prints failing cases without what they do not need, and how many
+hold.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from random_fits import (
+from scipy.special import log_softmax, softplus
+
+from helpers.random_fits import (
     RNG,
     Case,
     Floats,
@@ -32,8 +35,6 @@ from random_fits import (
     simpler,
     uses_bags,
 )
-from scipy.special import log_softmax, softplus
-
 from skgoss.model.ensemble import Tree
 from skgoss.objectives.objectives import OBJECTIVES
 from skgoss.objectives.survival import COX, PartialLikelihood
@@ -457,15 +458,15 @@ def names_of_columns(trial: Trial) -> str | None:
 
 
 def columns_without_information(trial: Trial) -> str | None:
-    """(c) Constant and empty columns beside the others give the same model."""
+    """(c) More columns that are constant or empty give the same model."""
     rows = trial.rows
 
-    def beside(X: Matrix) -> Matrix:
+    def widened(X: Matrix) -> Matrix:
         ones = np.ones(len(X))
         return np.column_stack([X, 3.7 * ones, np.nan * ones, 0.0 * ones])
 
-    model = trial.fit(replace(rows, X=beside(rows.X)))
-    return other_bits(raw_scores(model, beside(trial.points)), trial.raw)
+    model = trial.fit(replace(rows, X=widened(rows.X)))
+    return other_bits(raw_scores(model, widened(trial.points)), trial.raw)
 
 
 # --- (d) Copies and weights -----------------------------------------------------------

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from binned import bins
 
+from helpers.binned import bins
 from skgoss.binning.binned_dataset import BinnedDataset
 
 

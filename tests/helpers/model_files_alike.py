@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import lightgbm_models as peers
-import mutations
 import numpy as np
 import pytest
 
+from helpers import lightgbm_models as peers
+from helpers import mutations
 from skgoss import LGBMClassifier
 
 SMALL = {"n_estimators": 4, "num_leaves": 7, "min_child_samples": 5}
@@ -34,7 +34,7 @@ MORE = {
 
 
 def more_of(model, X):
-    """What a model has besides predictions, and in whose absence it has an error."""
+    """Attributes of a model other than predictions; a missing one is an error."""
     found = {}
     for name, ask in MORE.items():
         try:
@@ -47,7 +47,7 @@ def more_of(model, X):
 def assert_same(again, model, X):
     """The estimator, what it has learned and what it predicts."""
     assert type(again) is type(model)
-    assert_same_bits(again, model, X)
+    assert_identical(again, model, X)
     for name in ATTRIBUTES:
         assert getattr(again, name) == getattr(model, name), name
     assert again.get_params() == model.get_params()
@@ -57,7 +57,7 @@ def assert_same(again, model, X):
     assert again.booster_._model.categories.__getstate__() == state
 
 
-def assert_same_bits(again, model, X):
+def assert_identical(again, model, X):
     for options in ({}, {"raw_score": True}, {"pred_leaf": True}):
         np.testing.assert_array_equal(
             again.predict(X, **options), model.predict(X, **options), strict=True

@@ -1,8 +1,8 @@
 """Damaged files and states: each is refused by a ValueError, or good to use.
 
-``python tests/helpers/mutations.py KIND FIRST STOP`` tries the mutations of a kind, one
-a number, until one ends the process or fails. It names each before it is tried. The
-kinds are the keys of `KINDS`: text, booster, binary, dataset, estimator.
+``python -m helpers.mutations KIND FIRST STOP`` in `tests` tries the mutations of a
+kind, one a number, until one ends the process or fails. It names each before it is
+tried. The kinds are the keys of `KINDS`: text, booster, binary, dataset, estimator.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import processes
-from binned import bins, build, trained, with_categories
-from trees import frame
 
 import skgoss
+from helpers import processes
+from helpers.binned import bins, build, trained, with_categories
+from helpers.trees import frame
 from skgoss import Booster, LGBMRegressor
 from skgoss.binning import binned_state
 from skgoss.binning.binned_dataset import feature_infos
@@ -451,7 +451,7 @@ def with_own(file: str, rng: RNG) -> tuple[str, str]:
 
 
 def with_line(file: str, rng: RNG) -> tuple[str, str]:
-    """Other words in a line beside the trees."""
+    """Other words in a line outside of the trees."""
     column = rng.integers(5)
     pattern, values = one_of(
         [
@@ -468,7 +468,7 @@ def with_line(file: str, rng: RNG) -> tuple[str, str]:
 
 
 def damage_booster(rng: RNG) -> tuple[str, bytes]:
-    """A file with one or two changes beside the trees, or also of its bytes."""
+    """A file with one or two changes outside of the trees, and perhaps of its bytes."""
     file, names = one_of(booster_files(), rng), []
     for change in [with_own, with_line][rng.integers(3) :]:
         name, file = change(file, rng)
@@ -934,8 +934,8 @@ def script(kind: str, first: int, stop: int) -> tuple[str]:
     """The script that tries the mutations of some numbers."""
     lines = (
         "import sys",
-        f"sys.path.insert(0, {str(Path(__file__).parent)!r})",
-        "import mutations",
+        f"sys.path.insert(0, {str(Path(__file__).parents[1])!r})",
+        "from helpers import mutations",
         f"mutations.main({kind!r}, {first}, {stop})",
     )
     return ("\n".join(lines),)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from binned import settings
-from reading import columns
 from sklearn.base import BaseEstimator
 
+from helpers.binned import settings
+from helpers.reading import columns
 from skgoss.binning.find_bins import BinMapper, find_bin_mappers
 
 ZERO = float(np.float32(1e-35))

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pandas as pd
-from ranks import deal, rows_of, run
 
+from helpers.ranks import deal, rows_of, run
 from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.booster.booster import init_model
 from skgoss.columns.stacked import Stack

@@ -44,8 +44,8 @@ class Done(NamedTuple):
     stderr: str
 
 
-def anew(*arguments: str, **environment: str) -> str:
-    """A script that starts another Python, which has imported nothing."""
+def new_python(*arguments: str, **environment: str) -> str:
+    """A script that starts a new Python, which has imported nothing."""
     return f"""
 import os, subprocess, sys
 command = [sys.executable, *{arguments!r}]

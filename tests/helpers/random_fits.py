@@ -255,7 +255,7 @@ INTS = (0, 1, 2, 3, 5, 10, 50)
 
 
 def usual_values(option: Option) -> tuple[Any, ...]:
-    """Values besides the default that show in the domain of an option."""
+    """Values of an option other than its default, from its domain."""
     domain = option.domain
     if domain.type == "bool":
         found: tuple[Any, ...] = (True, False)

@@ -1,7 +1,7 @@
 """The models and data sets that released versions have written, with what they predict.
 
-``python tests/helpers/released_models.py`` writes a folder of `tests/files` for the
-installed version. It is run once, when the version is released; later versions must
+``python -m helpers.released_models`` in `tests` writes a folder of `tests/files` for
+the installed version. It is run once, when the version is released; later versions must
 read it (`tests/model_files/test_released_models.py`). ``--again`` replaces a folder
 before the release.
 """
@@ -34,7 +34,7 @@ SAMPLED = {"subsample": 0.5, "subsample_freq": 1}
 
 
 class Rows(NamedTuple):
-    """Rows to learn from and to predict, and their targets.
+    """Training rows, which are also predicted, and their targets.
 
     Attributes
     ----------
@@ -138,7 +138,7 @@ def dataset() -> skgoss.Dataset:
 
 
 def fields(data: skgoss.Dataset) -> dict[str, np.ndarray]:
-    """What a data set holds beside the bins."""
+    """What a data set holds in addition to the bins."""
     names = ("label", "weight", "group", "init_score", "position")
     return {f"dataset/{name}": np.asarray(data.get_field(name)) for name in names}
 

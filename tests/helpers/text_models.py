@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from lightgbm_models import CATEGORY, data, target
-from trees import stump
 
 import skgoss
+from helpers.lightgbm_models import CATEGORY, data, target
+from helpers.trees import stump
 from skgoss.model.category_sets import CategorySets
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.file_header import Header

@@ -119,7 +119,7 @@ def arrays(model: Any) -> dict[str, np.ndarray]:
     return {name: np.concatenate([getattr(t, name) for t in trees]) for name in names}
 
 
-def assert_same_bits(one: Any, other: Any) -> None:
+def assert_identical(one: Any, other: Any) -> None:
     assert one._model.trees.n_trees == other._model.trees.n_trees
     assert len(arrays(one)["split_feature"])
     for (name, a), b in zip(arrays(one).items(), arrays(other).values(), strict=True):

@@ -14,9 +14,9 @@ from math import factorial, prod
 import numpy as np
 import pytest
 import scipy.sparse
-from reading import columns as read_columns
-from trees import frame, make, parse_lightgbm, random_data, random_tree
 
+from helpers.reading import columns as read_columns
+from helpers.trees import frame, make, parse_lightgbm, random_data, random_tree
 from skgoss import LGBMClassifier, LGBMRegressor
 from skgoss.model.category_sets import CategorySets
 from skgoss.model.contributions import contributions, interactions, sparse_contributions

@@ -14,8 +14,8 @@ from skgoss.model.ensemble import Ensemble
 from skgoss.model.trees import Tree
 
 lightgbm = pytest.importorskip("lightgbm")
-import lightgbm_boosters  # noqa: E402
-from lightgbm_boosters import (  # noqa: E402
+from helpers import lightgbm_boosters  # noqa: E402
+from helpers.lightgbm_boosters import (  # noqa: E402
     data,
     from_lightgbm,
     linear_pair,

@@ -7,8 +7,8 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
-from trees import frame, stump
 
+from helpers.trees import frame, stump
 from skgoss.model.ensemble import Ensemble, Tree, side_by_side
 
 

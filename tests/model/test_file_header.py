@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from lightgbm_models import SMALL, data, lightgbm
-from text_models import assert_equal, header_of, one_split
-from trees import stump
 
+from helpers.lightgbm_models import SMALL, data, lightgbm
+from helpers.text_models import assert_equal, header_of, one_split
+from helpers.trees import stump
 from skgoss.model.ensemble import Ensemble
 from skgoss.model_files import text_reader, text_writer
 from skgoss.model_files.text_writer import safe_names

@@ -112,7 +112,7 @@ WAYS = {
     ),
     "saved in training": lambda name: read(in_training(FEW, name)),
 }
-# What methods of predictions need besides rows.
+# What methods of predictions need in addition to rows.
 NEEDED = {"times": TIMES}
 
 

@@ -1,4 +1,4 @@
-"""Intervals and sets of classes: their twins, their coverage, what they refuse."""
+"""Intervals and sets of classes: a reference, their coverage, what they refuse."""
 
 import copy
 
@@ -52,7 +52,7 @@ def classifier(request):
     return LGBMClassifier(**SMALL, folds=FOLDS).fit(X, y)
 
 
-# --- Twins ----------------------------------------------------------------------------
+# --- The reference implementation -----------------------------------------------------
 
 
 def needed(weight, coverage):
@@ -124,7 +124,7 @@ def raw(model, X):
     return model.predict(X, raw_score=True)
 
 
-def check_twins(
+def check_intervals(
     model, splitter=FOLDS, weight=None, scale=np.ones_like, least=-np.inf, **fit
 ):
     X, y, X_new, _ = split(*numbers())
@@ -141,8 +141,8 @@ def check_twins(
         found = model.predict_interval(X_new, COVERAGES, method=method)
         assert found.shape == (len(X_new), 2, len(COVERAGES))
         for j, coverage in enumerate(COVERAGES):
-            twin = cv_plus(center, center, spread, weight, coverage)
-            assert_allclose(found[:, :, j], np.maximum(twin, least), rtol=1e-9)
+            expected = cv_plus(center, center, spread, weight, coverage)
+            assert_allclose(found[:, :, j], np.maximum(expected, least), rtol=1e-9)
     return found
 
 
@@ -155,8 +155,8 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_intervals_are_their_twins(kind):
-    check_twins(LGBMRegressor(**SMALL, **KINDS[kind]))
+def test_intervals_agree_with_the_reference(kind):
+    check_intervals(LGBMRegressor(**SMALL, **KINDS[kind]))
 
 
 @pytest.mark.parametrize(
@@ -168,23 +168,23 @@ def test_intervals_are_their_twins(kind):
     ],
 )
 def test_each_row_belongs_to_the_mean_of_the_models_that_have_not_seen_it(splitter):
-    check_twins(LGBMRegressor(**SMALL), splitter)
+    check_intervals(LGBMRegressor(**SMALL), splitter)
 
 
 def test_weights_count():
     weight = np.random.default_rng(1).integers(0, 4, N_TRAIN) / 2
-    check_twins(LGBMRegressor(**SMALL), weight=weight)
+    check_intervals(LGBMRegressor(**SMALL), weight=weight)
 
 
 def test_earlier_rounds_belong_to_all_folds():
     X, y, _, _ = split(*numbers())
     first = LGBMRegressor(**SMALL).fit(X[:50], y[:50])
-    check_twins(LGBMRegressor(**SMALL), init_model=first)
+    check_intervals(LGBMRegressor(**SMALL), init_model=first)
 
 
 @pytest.mark.parametrize(("objective", "power"), [("poisson", 0.5), ("gamma", 1.0)])
 def test_residuals_are_in_standard_deviations(objective, power):
-    found = check_twins(
+    found = check_intervals(
         LGBMRegressor(**SMALL, objective=objective),
         scale=lambda mean: np.power(mean, power),
         least=0.0,
@@ -197,8 +197,10 @@ def test_roots_have_residuals_of_roots():
     options = {**SMALL, "folds": FOLDS}
     model = LGBMRegressor(**options, reg_sqrt=True).fit(X, y - 1)
     of_roots = LGBMRegressor(**options).fit(X, np.sign(y - 1) * np.sqrt(abs(y - 1)))
-    twin = of_roots.predict_interval(X_new)
-    assert_allclose(model.predict_interval(X_new), np.sign(twin) * twin**2, rtol=1e-6)
+    expected = of_roots.predict_interval(X_new)
+    assert_allclose(
+        model.predict_interval(X_new), np.sign(expected) * expected**2, rtol=1e-6
+    )
 
 
 @pytest.fixture(scope="module", params=[False, True])
@@ -212,7 +214,7 @@ def quantiles(request):
 @pytest.mark.parametrize(
     ("coverage", "pair"), [(0.8, (0, 3)), (0.95, (0, 3)), (0.3, (1, 3))]
 )
-def test_conformalized_quantiles_are_their_twin(quantiles, coverage, pair):
+def test_conformalized_quantiles_agree_with_the_reference(quantiles, coverage, pair):
     """Romano, Patterson and Candes 2019, equation (6): with one model, and with all."""
     X, y, X_new, _ = split(*numbers())
     X_new = X_new[:40]
@@ -229,10 +231,10 @@ def test_conformalized_quantiles_are_their_twin(quantiles, coverage, pair):
     mean = as_wide(quantiles.predict(X_new), found)
     for method, center in {"cv+": found, "cv": mean}.items():
         low, high = of_pair(center)
-        twin = cv_plus(low, high, spread, np.ones(len(y)), coverage)
-        twin = twin**2 if quantiles.reg_sqrt else twin
+        expected = cv_plus(low, high, spread, np.ones(len(y)), coverage)
+        expected = expected**2 if quantiles.reg_sqrt else expected
         own = quantiles.predict_interval(X_new, coverage, method=method)
-        assert_allclose(own, twin, rtol=1e-7)
+        assert_allclose(own, expected, rtol=1e-7)
 
 
 def test_small_coverages_leave_the_ends_in_order(regressor, quantiles):
@@ -276,7 +278,7 @@ def test_one_model_of_all_rows_has_one_width(splitter):
 
 
 def test_models_of_folds_are_found_in_their_mean():
-    """Also if a preset has joined two kinds of trees with weights and a factor."""
+    """Even if a preset has joined two kinds of trees with weights and a factor."""
     X, y, _, _ = split(*classes(3))
     options = {"preset": "accurate", "folds": 5, "n_estimators": 40}
     model = LGBMClassifier(**options, random_state=3).fit(X, y)
@@ -290,7 +292,7 @@ def test_models_of_folds_are_found_in_their_mean():
     assert_allclose(mean, model.predict(X, raw_score=True), rtol=1e-9)
 
 
-def test_sets_are_their_twin(classifier):
+def test_sets_agree_with_the_reference(classifier):
     n_classes = classifier.n_classes_
     X, y, X_new, _ = split(*classes(n_classes))
     X_new = X_new[:40]
@@ -304,10 +306,10 @@ def test_sets_are_their_twin(classifier):
     of_rows = out_of_fold[np.arange(len(y)), y]
     sizes = []
     for j, coverage in enumerate(COVERAGES):
-        twin = prediction_sets(masses, of_rows, coverage)
-        twin[np.arange(len(twin)), classifier.predict(X_new)] = True
-        assert_array_equal(found[:, :, j], twin)
-        sizes.append(twin.sum(axis=1).mean())
+        expected = prediction_sets(masses, of_rows, coverage)
+        expected[np.arange(len(expected)), classifier.predict(X_new)] = True
+        assert_array_equal(found[:, :, j], expected)
+        sizes.append(expected.sum(axis=1).mean())
     assert 1 < sizes[0] + 0.01 < sizes[1] + 0.005 < sizes[2]
 
 
@@ -563,23 +565,32 @@ def test_unknown_methods(regressor):
         regressor.predict_interval(numbers()[0], method="minmax")
 
 
-WRONG = {
-    "target": [np.zeros(3), np.full(N_TRAIN, np.nan), np.zeros(N_TRAIN, dtype=int)],
-    "weight": [np.ones(3), np.full(N_TRAIN, -1.0)],
-    "tests": [np.eye(4), np.ones((2, 2, 2), dtype=bool), np.zeros((1, 4), dtype=bool)],
-    "test_of_row": [np.full(N_TRAIN, 4, np.int32), np.full(N_TRAIN, -2, np.int32)],
-    "fold_of_round": [np.array([0, 7], np.int32), np.array([0, -1], np.int32), None],
-}
+NUMBERED = "must be numbered from 0 to 3, or -1"
 
 
-@pytest.mark.parametrize("name", WRONG)
-def test_damaged_states_are_refused(regressor, name):
-    state = regressor._model.state()
-    for value in WRONG[name]:
-        damaged = copy.deepcopy(state)
-        damaged["out_of_fold"]["calibration"][name] = value
-        with pytest.raises(ValueError, match=r"must|fold"):
-            FittedModel.from_state(damaged)
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("target", np.zeros(3), f"the calibration rows .* must be {N_TRAIN}"),
+        ("target", np.full(N_TRAIN, np.nan), "the targets of .* must be finite"),
+        ("target", np.zeros(N_TRAIN, dtype=int), "array of float64, got one of int64"),
+        ("weight", np.ones(3), f"the calibration rows .* must be {N_TRAIN}"),
+        ("weight", np.full(N_TRAIN, -1.0), "the weights of .* must be .* at least 0"),
+        ("tests", np.eye(4), "must have sets of folds"),
+        ("tests", np.ones((2, 2, 2), dtype=bool), "must have sets of folds"),
+        ("tests", np.zeros((1, 4), dtype=bool), "must have sets of folds"),
+        ("test_of_row", np.full(N_TRAIN, 4, np.int32), f"the sets of .* {NUMBERED}"),
+        ("test_of_row", np.full(N_TRAIN, -2, np.int32), f"the sets of .* {NUMBERED}"),
+        ("fold_of_round", np.array([0, 7], np.int32), f"the folds of .* {NUMBERED}"),
+        ("fold_of_round", np.array([0, -1], np.int32), "must be the first ones"),
+        ("fold_of_round", None, "'fold_of_round' of .* not be of type NoneType"),
+    ],
+)
+def test_damaged_states_are_refused(regressor, name, value, message):
+    damaged = copy.deepcopy(regressor._model.state())
+    damaged["out_of_fold"]["calibration"][name] = value
+    with pytest.raises(ValueError, match=message):
+        FittedModel.from_state(damaged)
 
 
 def test_scores_and_classes_of_states_are_checked(classifier):

@@ -59,7 +59,7 @@ def longest_part(steps, rate, bound):
     return min(1.0, np.log1p(longest) / (rate * longest)) if longest > 0 else 1.0
 
 
-def twin_leaf(features, derivatives, otherwise, penalty, rate, bound, min_rows):
+def reference_leaf(features, derivatives, otherwise, penalty, rate, bound, min_rows):
     """The values of a leaf's rows, and the columns of its line; none: constant.
 
     The line is fitted on the rows that get its values: a column that leaves too few of
@@ -100,7 +100,7 @@ BAG = {"subsample": 0.5, "subsample_freq": 2, "bagging_seed": 5}
 
 @pytest.mark.parametrize("options", [{}, BAG], ids=["all rows", "bags"])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_leaves_of_classes_are_those_of_a_twin(options, weighted):
+def test_leaves_of_classes_agree_with_the_reference(options, weighted):
     """Hessians differ from row to row, and lines are fitted to the rows of the bag."""
     y = np.digitize(Y, [100, 180])
     weight = RNG.uniform(0.2, 3.0, size=len(Y)) if weighted else np.ones(len(Y))
@@ -128,7 +128,7 @@ def test_leaves_of_classes_are_those_of_a_twin(options, weighted):
                 assert tree.leaf_count[leaf] == rows.sum()
                 features = HOLES[rows][:, path]
                 derivatives = gradient[rows] / weight[rows], hessian[rows], weight[rows]
-                expected, _ = twin_leaf(
+                expected, _ = reference_leaf(
                     *(features, derivatives, tree.leaf_value[leaf]),
                     *(0.2, 0.1, bound, 20),
                 )
@@ -204,7 +204,7 @@ def test_leaves_of_any_size(kinds, adds, bound, min_rows):
     for leaf, begin in enumerate(ends[:-1]):
         rows = number[begin : ends[leaf + 1]]
         features = columns[rows][:, [0, 2]]
-        expected, used = twin_leaf(
+        expected, used = reference_leaf(
             *(features, (gradient[rows], h[rows], w[rows]), values[leaf]),
             *(0.7, 0.3, bound, min_rows),
         )
@@ -244,7 +244,7 @@ def lines(ensemble, features, leaves, scores):
         yield leaf, value
 
 
-def twin_scores(ensemble, features, leaves):
+def reference_scores(ensemble, features, leaves):
     """Raw scores: lines that are clipped, and leaf values of rows that miss a value."""
     scores = np.zeros((len(features), ensemble.n_scores))
     for k in range(ensemble.n_scores):
@@ -294,8 +294,8 @@ def test_far_rows_are_clipped(options):
     far = np.concatenate([HOLES, 100 * HOLES, 1e9 * X[:20]])
     leaves, ensemble = model.predict(far, pred_leaf=True), model._model.trees
     scores = model.predict(far)
-    twin = twin_scores(ensemble, far, leaves)[:, 0]
-    np.testing.assert_allclose(scores, twin, rtol=1e-9)
+    expected = reference_scores(ensemble, far, leaves)[:, 0]
+    np.testing.assert_allclose(scores, expected, rtol=1e-9)
     assert (np.abs(scores - scores.mean()) < 5 * np.std(Y)).all()
     np.testing.assert_allclose([*model.staged_predict(far)][-1], scores, rtol=1e-12)
     np.testing.assert_array_equal(
@@ -320,8 +320,9 @@ def test_far_rows_of_models_that_go_on_are_refitted_or_rolled_back():
     booster.rollback_one_iter()
     np.testing.assert_array_equal(booster.predict(far), before)
     for made in (more.booster_, refitted, booster):
-        twin = twin_scores(made._model.trees, far, made.predict(far, pred_leaf=True))
-        np.testing.assert_allclose(made.predict(far), twin[:, 0], rtol=1e-9)
+        leaves = made.predict(far, pred_leaf=True)
+        expected = reference_scores(made._model.trees, far, leaves)
+        np.testing.assert_allclose(made.predict(far), expected[:, 0], rtol=1e-9)
         assert np.abs(made.predict(far)).max() < 3 * Y.max()
     new = model.booster_.refit(HOLES[:200], 2 * Y[:200], decay_rate=0.0)
     leaves = new.predict(HOLES[:200], pred_leaf=True)
@@ -455,7 +456,7 @@ def test_the_container_does_not_matter():
     np.testing.assert_array_equal(dense.predict(features), framed.predict(frame))
 
 
-def test_categories_are_no_regressors():
+def test_categories_are_not_regressors():
     frame = pandas.DataFrame({"x": X[:, 2], "c": np.where(X[:, 8] > 0, "a", "b")})
     model = regressor(min_data_per_group=5).fit(frame, Y)
     assert set(model._model.trees.linear.feature) == {0}

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from folds import FOLDS, SMALL, classes, fit, numbers
 from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.model_selection import KFold, ShuffleSplit
 
+from helpers.folds import FOLDS, SMALL, classes, fit, numbers
 from skgoss import LGBMRegressor
 from skgoss.model.out_of_fold import CalibrationRows
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from trees import TINY, frame, make, parse_lightgbm, random_data, random_tree
 
+from helpers.trees import TINY, frame, make, parse_lightgbm, random_data, random_tree
 from skgoss.model.category_sets import CategorySets
 from skgoss.model.ensemble import Ensemble
 from skgoss.objectives.link import IDENTITY, Link, row_link

@@ -11,8 +11,8 @@ import pytest
 from skgoss import Booster, LGBMClassifier, LGBMRegressor
 
 lightgbm = pytest.importorskip("lightgbm")
-import lightgbm_boosters  # noqa: E402
-from lightgbm_boosters import data, from_lightgbm, linear_pair, trained  # noqa: E402
+from helpers import lightgbm_boosters  # noqa: E402
+from helpers.lightgbm_boosters import data, from_lightgbm, linear_pair, trained  # noqa: E402
 
 pair, many = lightgbm_boosters.pair, lightgbm_boosters.many
 

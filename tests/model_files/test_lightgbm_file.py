@@ -7,17 +7,25 @@ from contextlib import redirect_stdout
 
 import numpy as np
 import pytest
-from lightgbm_models import FILES, KINDS, OBJECTIVES, SMALL, booster, data, lightgbm
-from trees import frame
 
 import skgoss
+from helpers.lightgbm_models import (
+    FILES,
+    KINDS,
+    OBJECTIVES,
+    SMALL,
+    booster,
+    data,
+    lightgbm,
+)
+from helpers.trees import frame
 from skgoss.model_files import lightgbm_file, text_reader, text_writer
 from skgoss.parameters import make_settings, to_lightgbm
 from skgoss.parameters.table import OPTIONS
 
 pd = pytest.importorskip("pandas")
-import text_models  # noqa: E402
-from text_models import assert_equal, header_of  # noqa: E402
+from helpers import text_models  # noqa: E402
+from helpers.text_models import assert_equal, header_of  # noqa: E402
 
 fitted = text_models.fitted
 

@@ -8,22 +8,22 @@ import pathlib
 import pickle
 import re
 
-import lightgbm_models as peers
-import mutations
 import numpy as np
 import pytest
-from model_files_alike import (
-    SMALL,
-    assert_same,
-    assert_same_bits,
-    boosters,
-    lightgbm_frames,
-)
-from saving import WAYS, skops_io
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import skgoss
+from helpers import lightgbm_models as peers
+from helpers import mutations
+from helpers.model_files_alike import (
+    SMALL,
+    assert_identical,
+    assert_same,
+    boosters,
+    lightgbm_frames,
+)
+from helpers.saving import WAYS, skops_io
 from skgoss import Booster, LGBMClassifier, LGBMModel, LGBMRanker, LGBMRegressor
 
 
@@ -87,9 +87,9 @@ def test_columns_of_all_kinds_come_back(options, tmp_path):
     assert_same(again, model, X)
     new = X.sample(50, random_state=0)
     new["kind"] = new["kind"].cat.rename_categories({"a": "new"})
-    assert_same_bits(again, model, new)
+    assert_identical(again, model, new)
     refitted = clone(again).fit(X, y)
-    assert_same_bits(refitted, model, X)
+    assert_identical(refitted, model, X)
     with pytest.raises(ValueError, match="feature names should match"):
         again.predict(X.rename(columns={"word": "wort"}))
 
@@ -176,7 +176,7 @@ def test_parameters_come_back(tmp_path, monkeypatch):
     for name, value in given.items():
         assert type(params[name]) is type(value)
     assert again.max_depth == -1
-    assert_same_bits(
+    assert_identical(
         clone(again).fit(X, (y > 1) * 1, feature_name=list("abcde")), model, X
     )
 
@@ -191,7 +191,7 @@ def test_classifiers_of_functions_return_raw_scores(tmp_path):
     with pytest.warns(UserWarning, match="objective"):
         again = by_file(model, tmp_path / "m.txt")
     with pytest.warns(UserWarning, match="Returning raw scores"):
-        assert_same_bits(again, model, X)
+        assert_identical(again, model, X)
 
 
 def test_unknown_parameters_come_back_without_a_warning(tmp_path):
@@ -431,14 +431,14 @@ def test_callbacks_may_save_the_model(tmp_path):
     np.testing.assert_array_equal(
         part.predict_proba(X), model.predict_proba(X, num_iteration=2)
     )
-    assert_same_bits(LGBMClassifier.from_file(tmp_path / "3.txt"), model, X)
+    assert_identical(LGBMClassifier.from_file(tmp_path / "3.txt"), model, X)
     assert_same(part.fit(X, labels, eval_set=[(X, labels)]), model, X)
 
 
 # --- Files ----------------------------------------------------------------------------
 
 
-def test_files_that_are_no_models(tmp_path):
+def test_files_that_are_not_models(tmp_path):
     text = boosters()[0].model_to_string()
     for content, message in (
         (b"", "line 1: a model file of LightGBM must begin"),
@@ -643,7 +643,7 @@ def test_old_files_make_estimators():
     assert len(model.predict(X)) == 3
 
 
-# --- Training that goes on ------------------------------------------------------------
+# --- Training that continues ----------------------------------------------------------
 
 
 def test_earlier_models_of_all_kinds(tmp_path):

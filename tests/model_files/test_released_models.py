@@ -1,14 +1,14 @@
-"""What released versions have written is read, and predicts the same bits."""
+"""What released versions have written is read, and predicts what it did then."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-import released_models
 from numpy.testing import assert_array_equal
-from released_models import ESTIMATORS, FILES
 
 import skgoss
+from helpers import released_models
+from helpers.released_models import ESTIMATORS, FILES
 
 VERSIONS = sorted(path.name for path in FILES.glob("skgoss-*"))
 SAVED = [
@@ -40,7 +40,7 @@ def load(path):
 
 
 @pytest.mark.parametrize("saved", SAVED)
-def test_models_of_released_versions_predict_the_same_bits(saved):
+def test_models_of_released_versions_predict_the_same(saved):
     version, _, file = saved.partition("/")
     stored, rows = expected(version)
     name = file.partition(".")[0]

@@ -7,12 +7,12 @@ import os
 import pickle
 from dataclasses import replace
 
-import mutations
 import numpy as np
 import pytest
-from model_files_alike import SMALL, assert_same_bits, boosters, lightgbm_frames
-from mutations import drop, put
 
+from helpers import mutations
+from helpers.model_files_alike import SMALL, assert_identical, boosters, lightgbm_frames
+from helpers.mutations import drop, put
 from skgoss import Booster, LGBMClassifier, LGBMRegressor
 from skgoss.model_files.text_lines import SKGOSS_LINE
 
@@ -59,7 +59,7 @@ def test_parameters_that_text_cannot_hold_are_named(tmp_path):
         model.to_file(tmp_path / "m.txt")
     assert seen[0].filename == __file__
     again = LGBMRegressor.from_file(tmp_path / "m.txt")
-    assert_same_bits(again, model, X)
+    assert_identical(again, model, X)
     assert (again.objective, again.objective_, again.metric) == (None, None, None)
     assert again.evals_result_ == model.evals_result_
     assert again.booster_.model_to_string() == again.booster_.model_to_string()

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import tracemalloc
 
-import mutations
 import numpy as np
 import pytest
-from trees import frame
 
+from helpers import mutations
+from helpers.trees import frame
 from skgoss.model_files import text_reader
 
 PLAIN, CATEGORICAL, LINEAR, _, WORDS, OLDEST, OLD, OLD_FOREST = range(8)

@@ -10,9 +10,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from lightgbm_models import CATEGORY, data, lightgbm
-from trees import frame, stump
 
+from helpers.lightgbm_models import CATEGORY, data, lightgbm
+from helpers.trees import frame, stump
 from skgoss.columns.categories import Categories, Vocabulary
 from skgoss.model.category_sets import CategorySets
 from skgoss.model.ensemble import Ensemble
@@ -20,8 +20,8 @@ from skgoss.model_files import text_reader, text_writer
 from skgoss.parameters import make_settings, to_lightgbm
 
 pd = pytest.importorskip("pandas")
-import text_models  # noqa: E402
-from text_models import OURS, assert_equal, header_of, members, one_split  # noqa: E402
+from helpers import text_models  # noqa: E402
+from helpers.text_models import OURS, assert_equal, header_of, members, one_split  # noqa: E402
 
 fitted = text_models.fitted
 
@@ -256,7 +256,7 @@ def test_whole_numbers_are_written_by_value():
 
 
 @pytest.mark.parametrize("n_rows", [1, 10])
-def test_values_that_are_no_categories(n_rows):
+def test_values_that_are_not_categories(n_rows):
     """As in LightGBM: fractions are cut off, and what no int32 holds is in no set."""
     ensemble = one_split([0, 5, 63])
     peer = lightgbm().Booster(

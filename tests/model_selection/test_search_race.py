@@ -57,7 +57,7 @@ def test_scores_are_those_of_fits_with_the_rounds_found():
     assert n_rounds.max() <= 60
     assert search.best_estimator_.n_estimators_ == search.best_params_["n_estimators"]
     assert list(results["rank_test_score"]).index(1) == search.best_index_
-    # A penalty that lets no model learn is behind for ever.
+    # A penalty that lets no model learn never catches up.
     is_poor = np.array([params["reg_lambda"] > 0 for params in results["params"]])
     assert n_rounds[is_poor].max() < n_rounds[~is_poor].max()
 

@@ -137,7 +137,7 @@ def check_shared(options, arguments, rounds, mode):
         model.fit(X, y, **arguments)
         assert len(calls) == 2 * n_calls
         text, expected = (m.booster_.model_to_string() for m in (model, alone))
-        # A fit that goes on has begun with the rounds of another.
+        # A fit that continues has begun with the rounds of another.
         begun = expected.replace(f"[num_iterations: {n_rounds}]", "[num_iterations: 3]")
         assert text in (expected, begun if mode == "grows" else expected)
         for name in ("evals_result_", "best_score_", "best_iteration_", "n_iter_"):

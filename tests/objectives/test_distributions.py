@@ -56,7 +56,7 @@ APPROXIMATE = {("student", 2), ("negative_binomial", 1)}
 names = pytest.mark.parametrize("name", CENTERS)
 
 
-def twin(name, scores, y):
+def scipy_nll(name, scores, y):
     """The negative log-likelihood by SciPy."""
     predicted = DISTRIBUTIONS[name].frozen(scores)
     log = predicted.logpmf if hasattr(predicted, "pmf") else predicted.logpdf
@@ -71,9 +71,11 @@ def slopes(name, scores, y, n_threads=1):
 
 
 def derivative(name, scores, y, k, step=1e-5):
-    """The numerical derivative of the twin by score ``k``."""
+    """The numerical derivative of `scipy_nll` by score ``k``."""
     change = step * (np.arange(len(scores)) == k)[:, None]
-    difference = twin(name, scores + change, y) - twin(name, scores - change, y)
+    difference = scipy_nll(name, scores + change, y) - scipy_nll(
+        name, scores - change, y
+    )
     return difference / (2 * step)
 
 
@@ -95,7 +97,9 @@ def test_the_loss_is_that_of_scipy(name):
     for weight in (None, RNG.gamma(1.0, size=N)):
         kind = loss_kernels.DISTRIBUTIONS[name]
         total = loss_kernels.sum_by_distribution(kind, y, scores, weight, 1)
-        expected = twin(name, scores, y) @ (np.ones(N) if weight is None else weight)
+        expected = scipy_nll(name, scores, y) @ (
+            np.ones(N) if weight is None else weight
+        )
         np.testing.assert_allclose(exact_sum.rounded(total), expected, rtol=1e-12)
 
 
@@ -198,11 +202,11 @@ def test_the_start_is_most_likely_and_weights_are_copies(name, weighted):
     rows = rows_of(y, copies * 1.0) if weighted else rows_of(y)
     start = most_likely(name, rows)
     y = np.repeat(y, copies) if weighted else y
-    best = twin(name, start[:, None], y).mean()
+    best = scipy_nll(name, start[:, None], y).mean()
     for k in range(len(start)):
         for step in (-1e-3, 1e-3):
             changed = start + step * (np.arange(len(start)) == k)
-            assert best < twin(name, changed[:, None], y).mean()
+            assert best < scipy_nll(name, changed[:, None], y).mean()
     if weighted:
         np.testing.assert_array_equal(start, most_likely(name, rows_of(y)))
 
@@ -237,7 +241,7 @@ def test_calibrated_scores_are_most_likely(name, weighted):
         by = 1.0 + change[: len(center), None]
         moved = center[:, None] + by * (scores[1:] - center[:, None])
         moved += change[len(center) :, None]
-        nll = twin(name, np.vstack([scores[:1], moved]), y) @ copies
+        nll = scipy_nll(name, np.vstack([scores[:1], moved]), y) @ copies
         return nll + 2.0 * change @ change
 
     for direction in np.eye(len(found)):
@@ -362,7 +366,7 @@ def test_a_model_predicts_what_it_has_learned(name):
     np.testing.assert_allclose(model.predict(X), predicted.mean(), rtol=1e-12)
     raw = model.predict(X, raw_score=True)
     losses = model.evals_result_["valid_0"]["nll"]
-    assert losses[-1] == pytest.approx(twin(name, raw.T, y).mean())
+    assert losses[-1] == pytest.approx(scipy_nll(name, raw.T, y).mean())
     assert losses[-1] < losses[0]
     threads = LGBMRegressor(objective=name, **SMALL | {"n_jobs": 3}).fit(X, y)
     np.testing.assert_array_equal(threads.predict(X, raw_score=True), raw)
@@ -438,7 +442,7 @@ def test_folds_calibrate_intervals(name):
 
 @pytest.mark.parametrize("folds", [None, 3])
 @pytest.mark.parametrize("name", CENTERS)
-def test_presets_learn_the_same_bits_on_any_threads(name, folds):
+def test_presets_do_not_depend_on_the_number_of_threads(name, folds):
     options = {"objective": name, "preset": "accurate", "folds": folds}
     one, three = (
         LGBMRegressor(learning_rate=0.5, n_jobs=n, **options).fit(
@@ -450,7 +454,10 @@ def test_presets_learn_the_same_bits_on_any_threads(name, folds):
     np.testing.assert_array_equal(three.predict(X, raw_score=True), raw)
     # What they have learned is more likely than one distribution of all rows.
     start = most_likely(name, rows_of(Y[name][200:]))[:, None]
-    ours, theirs = twin(name, raw[200:].T, Y[name][200:]), twin(name, start, Y[name])
+    ours, theirs = (
+        scipy_nll(name, raw[200:].T, Y[name][200:]),
+        scipy_nll(name, start, Y[name]),
+    )
     assert ours.mean() < theirs.mean()
 
 
@@ -535,7 +542,7 @@ def test_metrics_are_means_over_rows_by_their_weights(name, weighted):
     settings = parameters.make_settings({"objective": name}, "LGBMRegressor")
     data = EvalData(y, scores, weight, None, 1)
     (nll,), (crps,) = (Metric(m, settings, link)(data) for m in ("nll", "crps"))
-    expected = np.average(twin(name, scores, y), weights=weight)
+    expected = np.average(scipy_nll(name, scores, y), weights=weight)
     assert nll.value == pytest.approx(expected, rel=1e-10)
     expected = np.average(DISTRIBUTIONS[name].crps(y, scores), weights=weight)
     assert crps.value == pytest.approx(expected, rel=1e-10)

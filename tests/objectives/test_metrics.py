@@ -161,37 +161,37 @@ def share_loss(y, p):
     return -(y * np.log(p) + (1 - y) * np.log(rest))
 
 
-def twin_fair(y, p, a):
+def reference_fair(y, p, a):
     x = np.abs(y - p)
     return a * x - a * a * np.log1p(x / a)
 
 
-def twin_huber(y, p, a):
+def reference_huber(y, p, a):
     x = np.abs(y - p)
     return np.where(x <= a, x**2 / 2, a * (x - a / 2))
 
 
-def twin_tweedie(y, p, a):
+def reference_tweedie(y, p, a):
     p = np.maximum(p, 1e-10)
     return p ** (2 - a) / (2 - a) - y * p ** (1 - a) / (1 - a)
 
 
-def twin_deviance(y, p, a):
+def reference_deviance(y, p, a):
     ratio = y / (p + 1e-9)
     return 2 * (ratio - np.log(ratio) - 1)
 
 
-TWINS = {
+REFERENCE = {
     "l2": lambda y, p, a: (y - p) ** 2,
     "l1": lambda y, p, a: np.abs(y - p),
     "quantile": lambda y, p, a: np.where(y >= p, a * (y - p), (1 - a) * (p - y)),
     "mape": lambda y, p, a: np.abs(y - p) / np.maximum(1, np.abs(y)),
-    "huber": twin_huber,
-    "fair": twin_fair,
+    "huber": reference_huber,
+    "fair": reference_fair,
     "poisson": lambda y, p, a: np.maximum(p, 1e-10) - y * np.log(np.maximum(p, 1e-10)),
-    "tweedie": twin_tweedie,
+    "tweedie": reference_tweedie,
     "gamma": lambda y, p, a: y / p + np.log(p),
-    "gamma_deviance": twin_deviance,
+    "gamma_deviance": reference_deviance,
     "binary_logloss": lambda y, p, a: (
         -np.log(np.maximum(np.where(y > 0, p, 1 - p), 1e-15))
     ),
@@ -202,20 +202,20 @@ TWINS = {
 }
 
 
-def test_every_loss_has_a_twin():
+def test_every_loss_has_a_reference():
     # The loss of an objective is tested with it: see test_objectives.py.
     of_objectives = {name for name, spec in OBJECTIVES.items() if spec.metric is None}
-    assert set(TWINS) | of_objectives == set(kernels.VALUES)
+    assert set(REFERENCE) | of_objectives == set(kernels.VALUES)
 
 
-@pytest.mark.parametrize("name", TWINS)
+@pytest.mark.parametrize("name", REFERENCE)
 @pytest.mark.parametrize("n", [1, 7, 8, 1023, 1024, 3001])
-def test_losses_are_their_twins(name, n):
+def test_losses_agree_with_the_reference(name, n):
     rng = np.random.default_rng(n)
     y, p, weight = rng.random((3, n))
     if name not in ("binary_logloss", "binary_error") and "entropy" not in name:
         y, p = y * 5 + 1e-3, p * 20 + 1e-3
-    loss = TWINS[name](y, p, 1.3)
+    loss = REFERENCE[name](y, p, 1.3)
     for weights in (None, weight):
         found = summed(kernels.VALUES[name], y, p, weights, 1.3, 1)
         expected = np.sum(loss if weights is None else loss * weights)
@@ -262,7 +262,7 @@ def scores_of(kind, n=3000):
     }[kind]
 
 
-def twin_area(name, y, scores, weight):
+def reference_area(name, y, scores, weight):
     """From sums of equal scores, best first."""
     _, place = np.unique(-(scores + 0.0), return_inverse=True)
     positive = np.bincount(place, weight * (y > 0))
@@ -283,7 +283,7 @@ KINDS = [
 
 @pytest.mark.parametrize("name", ["auc", "average_precision"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_areas_are_their_twins(name, kind):
+def test_areas_agree_with_the_reference(name, kind):
     scores = scores_of(kind)
     rng = np.random.default_rng(4)
     y = (rng.random(len(scores)) < 0.4) * 1.0
@@ -291,7 +291,7 @@ def test_areas_are_their_twins(name, kind):
     weight = rng.random(len(scores)) + 0.1
     for given in (None, weight):
         found = value(name, y, scores, given)
-        expected = twin_area(
+        expected = reference_area(
             name, y, scores, np.ones(len(y)) if given is None else given
         )
         np.testing.assert_allclose(found, expected, rtol=1e-12)
@@ -309,7 +309,7 @@ def test_weights_of_areas_are_copies(name):
 
 @pytest.fixture(scope="module")
 def many_rows():
-    """So many that every metric is computed by a team of threads."""
+    """Enough for a team of threads in every metric."""
     rng = np.random.default_rng(8)
     n = 501_000
     y = rng.integers(0, 3, size=n).astype(float)

@@ -160,7 +160,7 @@ def test_the_start_is_the_best_constant(name, weighted):
         np.average(LOSS[name](y, predicted(name, start + step)), weights=weight)
         for step in (-0.1, -0.03, 0.0, 0.03, 0.1)
     ]
-    # The quantile of LightGBM may be beside the best one.
+    # The quantile of LightGBM may differ from the best one.
     assert min(losses) >= losses[2] - 1e-3 * abs(losses[2])
     assert losses[0] > losses[2] < losses[4]
 
@@ -420,5 +420,5 @@ def fingerprint(n_threads=1):
     return digest.hexdigest()
 
 
-def test_any_number_of_threads_gives_the_same_bits():
+def test_any_number_of_threads_gives_identical_results():
     assert fingerprint(1) == fingerprint(2) == fingerprint(5)

@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
-from several_targets import (
+from sklearn.metrics import log_loss
+
+from helpers.several_targets import (
     C_VALID,
     LABELS,
     SMALL,
@@ -13,8 +15,6 @@ from several_targets import (
     X,
     Y,
 )
-from sklearn.metrics import log_loss
-
 from skgoss import LGBMClassifier, LGBMRegressor
 
 

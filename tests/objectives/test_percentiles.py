@@ -6,8 +6,8 @@ from functools import cache
 
 import numpy as np
 import pytest
-from ranks import by_partition
 
+from helpers.ranks import by_partition
 from skgoss.distributed import order_statistics
 from skgoss.distributed.row_partition import RowPartition
 from skgoss.objectives.percentiles import GroupedRows, percentile, percentiles

@@ -1,4 +1,4 @@
-"""Positions of documents: the biases that lambdarank learns, against a twin."""
+"""Positions of documents: the biases that lambdarank learns, against a reference."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def booster(n_rounds=10, data=None, **options):
     return train({**QUERY, **options}, dataset() if data is None else data, n_rounds)
 
 
-def twin(bias, position, weight, gradient, hessian, learning_rate, regularization):
+def naive_step(bias, position, weight, gradient, hessian, rate, regularization):
     """The biases after a round, row by row."""
     new = bias.copy()
     for p in range(len(bias)):
@@ -50,12 +50,12 @@ def twin(bias, position, weight, gradient, hessian, learning_rate, regularizatio
         for i in np.flatnonzero(position == p):
             slope -= weight[i] * (gradient[i] + regularization * bias[p])
             curvature += weight[i] * (hessian[i] + regularization)
-        new[p] += learning_rate * slope / (abs(curvature) + 0.001)
+        new[p] += rate * slope / (abs(curvature) + 0.001)
     return new
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_a_step_is_that_of_the_twin(weighted):
+def test_steps_agree_with_the_reference(weighted):
     rng = np.random.default_rng(1)
     position = rng.integers(0, 5, 200)
     weight = rng.random(200) if weighted else np.ones(200)
@@ -67,7 +67,7 @@ def test_a_step_is_that_of_the_twin(weighted):
     for index in range(3):
         derivatives = rng.normal(size=(2, 200)).astype(np.float32)
         bias.learn(index, *derivatives)
-        expected = twin(expected, position, weight, *derivatives, 0.3, 0.7)
+        expected = naive_step(expected, position, weight, *derivatives, 0.3, 0.7)
         np.testing.assert_allclose(bias.before(index + 1), expected, rtol=1e-5)
 
 

@@ -1,4 +1,4 @@
-"""The kernels of ranking against NumPy twins, scikit-learn and LightGBM."""
+"""The kernels of ranking against NumPy, scikit-learn and LightGBM."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def rank_xendcg(scores, grades, boundaries, seed=1, round=2, n_threads=1):
     return gradient, hessian
 
 
-def twin_lambdarank(scores, grades, truncation, norm, sigmoid):
+def reference_lambdarank(scores, grades, truncation, norm, sigmoid):
     """The slopes of one query, pair by pair."""
     n = len(scores)
     order = np.argsort(-scores, kind="stable")
@@ -91,7 +91,7 @@ def twin_lambdarank(scores, grades, truncation, norm, sigmoid):
     return factor * gradient[back], factor * hessian[back]
 
 
-def twin_xendcg(scores, gain, uniform):
+def reference_xendcg(scores, gain, uniform):
     """The slopes of one query of two documents or more."""
     p = np.exp(scores - scores.max())
     p /= p.sum()
@@ -124,15 +124,17 @@ def uniform_draws(seed, round, n):
 @pytest.mark.parametrize(
     ("truncation", "sigmoid"), [(1, 1.0), (5, 2.0), (30, 0.5), (500, 1.0)]
 )
-def test_lambdarank_twin(spread, ties, norm, truncation, sigmoid) -> None:
+def test_lambdarank_agrees_with_the_reference(
+    spread, ties, norm, truncation, sigmoid
+) -> None:
     scores, grades, boundaries = queries(spread=spread, ties=ties)
     found = lambdarank(scores, grades, boundaries, truncation, norm, sigmoid)
     for query in parts(boundaries):
-        expected = twin_lambdarank(
+        expected = reference_lambdarank(
             scores[query], grades[query], truncation, norm, sigmoid
         )
-        for ours, twins in zip(found, expected, strict=True):
-            np.testing.assert_allclose(ours[query], twins, rtol=2e-6, atol=1e-7)
+        for ours, theirs in zip(found, expected, strict=True):
+            np.testing.assert_allclose(ours[query], theirs, rtol=2e-6, atol=1e-7)
 
 
 @pytest.mark.parametrize("kernel", [lambdarank, rank_xendcg])
@@ -144,7 +146,7 @@ def test_equal_and_far_scores_have_finite_slopes(kernel, spread) -> None:
         assert np.isfinite(slopes).all()
 
 
-def test_xendcg_twin() -> None:
+def test_xendcg_agrees_with_the_reference() -> None:
     scores, grades, boundaries = queries()
     gradient, hessian = rank_xendcg(scores, grades, boundaries, seed=5, round=9)
     uniform = uniform_draws(5, 9, len(scores))
@@ -153,20 +155,20 @@ def test_xendcg_twin() -> None:
             assert (gradient[query] == 0).all()
             assert (hessian[query] == 0).all()
             continue
-        expected = twin_xendcg(scores[query], gains(grades[query]), uniform[query])
+        expected = reference_xendcg(scores[query], gains(grades[query]), uniform[query])
         np.testing.assert_allclose(gradient[query], expected[0], rtol=1e-5, atol=1e-7)
         np.testing.assert_allclose(hessian[query], expected[1], rtol=1e-5)
 
 
 @pytest.mark.parametrize(("seed", "round"), [(2, 2), (1, 3)])
-def test_xendcg_draws_anew_for_every_seed_and_round(seed, round) -> None:
+def test_xendcg_draws_for_every_seed_and_round(seed, round) -> None:
     data = queries()
     assert (rank_xendcg(*data)[0] != rank_xendcg(*data, seed, round)[0]).any()
 
 
 @pytest.mark.parametrize("at", [[5, 1, 1000], [1], [3, 16]])
 @pytest.mark.parametrize(("ties", "averages"), [(0, 0), (0, 1), (1, 0)])
-def test_dcg_twin(ties, averages, at) -> None:
+def test_dcg_agrees_with_the_reference(ties, averages, at) -> None:
     scores, grades, boundaries = queries([*SIZES, 63, 64, 65, 200], ties=ties)
     gain = gains(grades)
     found = dcg(scores, gain, boundaries, at, averages=averages)
@@ -210,7 +212,7 @@ def average_precision(scores, relevant, boundaries, at, n_threads=1, averages=Tr
 
 @pytest.mark.parametrize("at", [[5, 1, 1000], [4]])
 @pytest.mark.parametrize(("ties", "averages"), [(0, 0), (0, 1), (1, 0)])
-def test_average_precision_twin(ties, averages, at) -> None:
+def test_average_precision_agrees_with_the_reference(ties, averages, at) -> None:
     scores, grades, boundaries = queries(ties=ties)
     relevant = grades > 2
     found = average_precision(scores, relevant, boundaries, at, averages=averages)
@@ -243,7 +245,7 @@ def test_ties_are_the_mean_over_their_orders(kernel, n_scores, at) -> None:
 
 
 @pytest.mark.parametrize("at", [[3, 10], [16, 60]])
-def test_ties_have_the_same_bits_in_any_order(at) -> None:
+def test_ties_are_identical_in_any_order(at) -> None:
     scores, grades, boundaries = queries([60, 33], ties=True)
     shuffled = np.random.default_rng(1).permutation(33) + 60
     order = np.append(np.arange(60)[::-1], shuffled)
@@ -260,7 +262,7 @@ def test_average_precision_is_that_of_scikit_learn() -> None:
     assert found == pytest.approx(average_precision_score(grades > 2, scores))
 
 
-def test_any_number_of_threads_gives_the_same_bits() -> None:
+def test_any_number_of_threads_gives_identical_results() -> None:
     scores, grades, boundaries = queries([100] * 300 + SIZES, ties=True)
     at = [1, 10]
     for kernel in (

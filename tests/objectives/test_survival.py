@@ -1,4 +1,4 @@
-"""Survival: derivatives, baseline hazards and metrics against naive twins and peers."""
+"""Survival: derivatives, baseline hazards and metrics, against naive sums and peers."""
 
 from __future__ import annotations
 
@@ -8,12 +8,22 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from grids import nightly_if
-from naive_survival import n_ties, naive_sums
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
-from survival_rows import EVENT, STRATA, STRATIFIED, STRUCTURED, TIME, WEIGHT, N, X, Y
 
+from helpers.grids import nightly_if
+from helpers.naive_survival import n_ties, naive_sums
+from helpers.survival_rows import (
+    EVENT,
+    STRATA,
+    STRATIFIED,
+    STRUCTURED,
+    TIME,
+    WEIGHT,
+    N,
+    X,
+    Y,
+)
 from skgoss import (
     Booster,
     Dataset,
@@ -66,7 +76,7 @@ def derivatives(function, scores):
 @pytest.mark.parametrize("efron", [False, True])
 @pytest.mark.parametrize("weight", [None, WEIGHT])
 @pytest.mark.parametrize("y", [Y, STRATIFIED])
-def test_derivatives_are_those_of_the_naive_twin(y, weight, efron):
+def test_derivatives_agree_with_naive_sums(y, weight, efron):
     y = y[:60]
     weight = None if weight is None else weight[:60]
     w = np.ones(60) if weight is None else weight
@@ -168,7 +178,7 @@ def test_weights_are_copies_and_the_order_of_rows_does_not_matter(efron):
 
 
 @pytest.mark.parametrize("efron", [False, True])
-def test_rows_of_weight_0_are_no_part_of_the_baseline(efron):
+def test_rows_of_weight_0_are_not_part_of_the_baseline(efron):
     """Not even the last ones of a stratum, whom nobody outlives."""
     scores, weight = RNG.normal(size=N), np.ones(N)
     weight[(STRATA == 1) & (TIME > 0.5)] = 0.0

@@ -6,9 +6,9 @@ import itertools
 
 import numpy as np
 import pytest
-from naive_survival import naive_sums
-from survival_rows import EVENT, STRUCTURED, TIME, WEIGHT, N, X, Y
 
+from helpers.naive_survival import naive_sums
+from helpers.survival_rows import EVENT, STRUCTURED, TIME, WEIGHT, N, X, Y
 from skgoss import LGBMRegressor
 from skgoss.columns import lifetimes
 from skgoss.objectives.distributions import DISTRIBUTIONS
@@ -31,7 +31,7 @@ def metric(name, risk, y=Y, weight=None, objective="cox"):
 
 
 @pytest.mark.parametrize("objective", ["cox", "cox_efron"])
-def test_rows_of_weight_0_are_no_ties(objective):
+def test_rows_of_weight_0_are_not_ties(objective):
     weight = WEIGHT + 0.5
     weight[::3] = 0.0
     kept = weight > 0
@@ -81,8 +81,8 @@ def test_concordance_counts_pairs():
         (None, weight), (bounds, np.column_stack([bounds, RNG.permutation(strata)]))
     ):
         ours = concordance(EvalData(y, risk[None], w, None, 1))
-        twin = naive_concordance(y, risk, np.ones(90) if w is None else w)
-        assert ours == pytest.approx(twin, rel=1e-12)
+        expected = naive_concordance(y, risk, np.ones(90) if w is None else w)
+        assert ours == pytest.approx(expected, rel=1e-12)
     alone = EvalData(np.array([[1.0, np.inf]] * 2), risk[None, :2], None, None, 1)
     assert np.isnan(concordance(alone))
 
@@ -176,7 +176,7 @@ def test_survival_of_the_brier_score_is_that_of_scipy(base):
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
 
 
-def test_the_location_of_failure_times_is_no_risk():
+def test_the_location_of_failure_times_is_not_a_risk():
     risk, spread = X[:, 0], np.zeros(N)
     assert metric(
         "concordance", np.vstack([-risk, spread]), objective="aft_normal"

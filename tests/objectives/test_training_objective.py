@@ -1,4 +1,4 @@
-"""Objectives against LightGBM on the same data, naive twins and their contract."""
+"""Objectives against LightGBM on the same data, naive formulas and their contract."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def boosted_like(objective, leaves):
 def has_fractions(objective):
     """Whether errors have weights that are not whole.
 
-    Their percentiles have the least loss here; LightGBM takes the value before.
+    Their percentiles have the lowest loss here; LightGBM takes the value before.
     """
     weights = objective.weight, objective.renewal_weight
     are_whole = all(w is None or not (w % 1).any() for w in weights)
@@ -356,7 +356,7 @@ def pinball_loss(values, level, weight, predicted):
     return weight @ (error * np.where(error >= 0, level, level - 1.0))
 
 
-def assert_least_loss(found, values, level, weight):
+def assert_lowest_loss(found, values, level, weight):
     """No value has a smaller loss."""
     least = min(pinball_loss(values, level, weight, v) for v in values)
     loss = pinball_loss(values, level, weight, found)
@@ -368,13 +368,13 @@ def assert_least_loss(found, values, level, weight):
 @pytest.mark.parametrize("n", [1, 2, 3, 10, 101])
 def test_percentile(level, n):
     values = RNG.normal(5.0, size=n).round(1)
-    assert_least_loss(percentile(values, level), values, level, np.ones(n))
+    assert_lowest_loss(percentile(values, level), values, level, np.ones(n))
     expected = np.quantile(values, level, method="averaged_inverted_cdf")
     np.testing.assert_allclose(percentile(values, level), expected, rtol=1e-12)
     for scale in (0.3, 3.0):
         weight = scale * RNG.random(n)
         result = percentile(values, level, weight)
-        assert_least_loss(result, values, level, weight)
+        assert_lowest_loss(result, values, level, weight)
         order = RNG.permutation(n)
         assert percentile(values[order], level, weight[order]) == result
         padded = percentile(
@@ -392,7 +392,7 @@ def test_where_skgoss_stands_for_lightgbm_percentiles_of_copies_interpolate(leve
         found = percentile(values, level, copies.astype(float))
         np.testing.assert_allclose(found, expected, rtol=1e-12)
         weight = RNG.random(n)
-        assert_least_loss(percentile(values, level, weight), values, level, weight)
+        assert_lowest_loss(percentile(values, level, weight), values, level, weight)
 
 
 @pytest.mark.parametrize("level", [0.0, 0.1, 0.25, 0.5, 0.87, 1.0])
@@ -416,7 +416,7 @@ def test_whole_weights_are_copies_whatever_a_copy_weighs(level, n):
     many, its_unit = np.repeat(values, copies), np.repeat(unit, copies)
     result = percentile(values, level, copies.astype(float), unit)
     assert result == percentile(many, level, None, its_unit)
-    assert_least_loss(result, many, level, its_unit)
+    assert_lowest_loss(result, many, level, its_unit)
     product = percentile(values, level, 0.3 * unit)
     halves = np.full(n, 0.3)
     assert percentile(values, level, halves, unit) == product

@@ -42,7 +42,7 @@ def test_alias_resolves_at_once(alias, option):
         assert repr(model) == f"LGBMClassifier({option.name}={value!r})"
 
 
-def test_same_value_twice_is_no_conflict():
+def test_same_value_twice_is_not_a_conflict():
     assert LGBMClassifier(learning_rate=0.2, eta=0.2).learning_rate == 0.2
 
 

@@ -172,13 +172,13 @@ def test_constructors_without_positions_say_so():
 def test_set_params_takes_back_what_get_params_gave():
     with pytest.warns(UnusedParameterWarning, match="'num_leafs'"):
         model = LGBMClassifier(num_leafs=7)
-    twin = clone(model)
-    twin.set_params(**{**model.get_params(), "num_leafs": 8, "num_leaves": 9})
-    assert (twin.get_params()["num_leafs"], twin.num_leaves) == (8, 9)
+    other = clone(model)
+    other.set_params(**{**model.get_params(), "num_leafs": 8, "num_leaves": 9})
+    assert (other.get_params()["num_leafs"], other.num_leaves) == (8, 9)
     assert (model.get_params()["num_leafs"], model.num_leaves) == (7, 31)
     with pytest.raises(ValueError, match="Invalid parameter 'xyzzy'"):
-        twin.set_params(num_leafs=1, xyzzy=3)
-    assert twin.get_params()["num_leafs"] == 8
+        other.set_params(num_leafs=1, xyzzy=3)
+    assert other.get_params()["num_leafs"] == 8
 
 
 def test_warnings_can_be_errors():

@@ -99,7 +99,7 @@ def test_columns_of_categories_become_a_list(passed, expected):
     assert parameters.make_settings(values, "train").categorical_feature == expected
 
 
-# What the values of settings are, besides functions and sources of random numbers.
+# What the values of settings are, except functions and sources of random numbers.
 PLAIN = {bool, int, float, str, tuple, list, dict, NoneType}
 
 

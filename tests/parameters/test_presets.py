@@ -6,7 +6,6 @@ import pickle
 import numpy as np
 import pytest
 import sklearn.datasets
-from grids import nightly_if
 from scipy.special import expit
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, make_classification, make_regression
@@ -14,6 +13,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV, KFold
 
 import skgoss
+from helpers.grids import nightly_if
 from skgoss import Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor
 from skgoss.fit.splits import of_equal_size
 from skgoss.parameters import make_settings, presets
@@ -392,7 +392,7 @@ def test_the_model_of_folds_is_a_weighted_mean(preset, short_search):
     assert model.preset_params_.get("folds", 8) == 8
 
 
-def test_weights_have_the_least_loss_that_hill_climbing_finds():
+def test_weights_have_the_lowest_loss_that_hill_climbing_finds():
     X, y = numbers(400)
     options = {"folds": 3, "n_estimators": 30, "linear_tree": False}
     model = LGBMRegressor(**ACCURATE, **options).fit(X, y)
@@ -485,7 +485,7 @@ def test_the_history_is_that_of_the_kind_with_the_most_weight():
 
 
 @pytest.mark.parametrize("start", ["init_model", "init_score"])
-def test_what_goes_on_from_other_scores_is_not_calibrated(start):
+def test_what_continues_from_other_scores_is_not_calibrated(start):
     """A factor would change new trees, but not the scores that they continue from."""
     X, y = classes(120)
     first = LGBMClassifier(n_estimators=2).fit(X, y)

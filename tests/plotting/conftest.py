@@ -14,7 +14,7 @@ def _closed():
 
 @pytest.fixture(scope="module")
 def model():
-    from plots import table
+    from helpers.plots import table
 
     X, y = table()
     return LGBMRegressor(n_estimators=2).fit(X, y)

@@ -11,7 +11,7 @@ matplotlib.use("Agg")
 plt = pytest.importorskip("matplotlib.pyplot")
 lightgbm = pytest.importorskip("lightgbm")
 pd = pytest.importorskip("pandas")
-from plots import as_ours, seen, table, theirs  # noqa: E402
+from helpers.plots import as_ours, seen, table, theirs  # noqa: E402
 
 HISTORY = {
     "train": {"l1": [3.0, 2.0, 1.0], "l2": [9.0, 4.0, 1.0]},
@@ -52,7 +52,7 @@ def test_importance_of_an_estimator_is_of_its_kind():
     assert sum(bar.get_width() for bar in ax.patches) == 3 * 30
 
 
-def test_names_are_no_formulas():
+def test_names_are_not_formulas():
     X, y = table()
     X = X.rename(columns={"age": r"$\oops$"})
     model = LGBMRegressor(n_estimators=1).fit(X, y)

@@ -15,7 +15,7 @@ matplotlib.use("Agg")
 plt = pytest.importorskip("matplotlib.pyplot")
 lightgbm = pytest.importorskip("lightgbm")
 pd = pytest.importorskip("pandas")
-from plots import table  # noqa: E402
+from helpers.plots import table  # noqa: E402
 
 DOCS = Path(__file__).parents[2] / "docs"
 PLOTS = [

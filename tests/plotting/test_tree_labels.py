@@ -1,8 +1,8 @@
 """What stands at nodes and edges."""
 
 import pytest
-from tree_nodes import NAMES, grown, labels, leaf, node
 
+from helpers.tree_nodes import NAMES, grown, labels, leaf, node
 from skgoss import LGBMClassifier
 from skgoss.plotting.tree_labels import INFO, tree_labels
 from skgoss.utils.messages import one_line

@@ -5,9 +5,9 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from tree_nodes import BAD, grown, labels
 
 import skgoss
+from helpers.tree_nodes import BAD, grown, labels
 from skgoss import LGBMClassifier, LGBMRegressor
 from skgoss.plotting.tree_labels import TreeLabels
 from skgoss.plotting.tree_plots import _draw
@@ -18,7 +18,7 @@ matplotlib.use("Agg")
 plt = pytest.importorskip("matplotlib.pyplot")
 lightgbm = pytest.importorskip("lightgbm")
 pd = pytest.importorskip("pandas")
-from plots import as_ours, seen, table, theirs  # noqa: E402
+from helpers.plots import as_ours, seen, table, theirs  # noqa: E402
 
 ALL_INFO = [
     "split_gain",

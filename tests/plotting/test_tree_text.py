@@ -1,8 +1,8 @@
 """Trees as text."""
 
 import pytest
-from tree_nodes import BAD, NAMES, labels, leaf, node
 
+from helpers.tree_nodes import BAD, NAMES, labels, leaf, node
 from skgoss.plotting.tree_text import TreeText
 from skgoss.utils.messages import one_line
 

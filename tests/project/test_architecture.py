@@ -48,16 +48,16 @@ TESTED_IN = {
     # Other packages: what is used of them is what these tests use.
     "columns/test_dataframes.py": ["utils/optional"],
     "estimators/test_scikit_learn.py": ["utils/sklearn_private"],
-    # One naive walk is the twin of all tables of a prediction.
+    # One naive walk checks all tables of a prediction.
     "model/test_predictions.py": ["model/category_sets", "model/predictor_tables"],
-    # Fits of distributions are tested beside these.
+    # Fits of distributions are tested with these.
     "objectives/test_distributions.py": ["objectives/likelihoods"],
     "objectives/test_training_objective.py": ["objectives/gradients"],
     # Texts, which docstrings and files show.
     "model_files/test_lightgbm_file.py": ["parameters/lightgbm_text"],
     "parameters/test_docstrings.py": ["parameters/descriptions"],
     "parameters/test_constructor.py": ["parameters/signatures"],
-    # Boosting types are compared with the twin and with LightGBM side by side.
+    # Boosting types are compared with LightGBM and with the reference implementation.
     "training/test_boosting.py": ["training/boosting_types"],
 }
 

@@ -14,9 +14,9 @@ from typing import Any
 import joblib
 import pytest
 import sklearn
-from grids import nightly_if
 
 import skgoss
+from helpers.grids import nightly_if
 from skgoss.objectives.objectives import OBJECTIVES
 from skgoss.parameters.table import DEFAULTS
 
@@ -319,6 +319,18 @@ def test_phrases_that_the_style_refuses():
         (path.name, match[0])
         for path in WRITTEN
         for match in PHRASES.finditer(" ".join(path.read_text("utf-8").split()))
+    ]
+    assert found == []
+
+
+def test_tests_keep_the_style():
+    """Names, too."""
+    words = re.compile(rf"\b(?:{'|'.join(REFUSED)}|so many|twins?)\b", re.IGNORECASE)
+    found = [
+        (path.name, match[0])
+        for path in (ROOT / "tests").rglob("*.py")
+        if path != Path(__file__)
+        for match in words.finditer(re.sub(r"[\s_#]+", " ", path.read_text("utf-8")))
     ]
     assert found == []
 

@@ -32,7 +32,7 @@ LAYERS = tuple(
         # What a tree consists of; what it may not do; what threads share.
         "training.constraint_kernels training.tasks training.forest",
         "training.workspace",
-        # Kernels of training, which know nothing of trees.
+        # Kernels of training, which do not use trees.
         "training.feature_subset",
         "training.split",
         "objectives.ranking_kernels objectives.metric_kernels objectives.loss_kernels",

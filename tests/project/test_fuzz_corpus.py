@@ -5,7 +5,8 @@ from __future__ import annotations
 import warnings
 
 import pytest
-import readers
+
+from fuzz import readers
 
 FOLDERS = {path.name: path for path in readers.CORPUS.iterdir()}
 

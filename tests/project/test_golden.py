@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
-import golden
-import golden_fits
 import pytest
+
+from helpers import golden, golden_fits
 
 EXPECTED = json.loads(golden.FILE.read_text(encoding="utf-8"))
 MODELS = golden.models()
@@ -20,7 +20,7 @@ def test_the_file_lists_the_models():
 
 @pytest.mark.parametrize("name", MODELS)
 def test_models_keep_their_bits(name):
-    # On purpose: a line in CHANGELOG.md, then `python tests/helpers/golden.py`.
+    # On purpose: a line in CHANGELOG.md, then `python -m helpers.golden`.
     assert golden.fit(*MODELS[name]) == EXPECTED[name]
 
 

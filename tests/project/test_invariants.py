@@ -1,7 +1,7 @@
 """What must hold of any fit: a fixed sample of random cases by day, others at night.
 
-`SKGOSS_NIGHT`, a number, chooses the cases of the night. `python
-tests/helpers/invariants.py FIRST STOP` tries the cases of other numbers.
+`SKGOSS_NIGHT`, a number, chooses the cases of the night. In `tests`,
+`python -m helpers.invariants FIRST STOP` tries the cases of other numbers.
 """
 
 from __future__ import annotations
@@ -10,13 +10,12 @@ import os
 from dataclasses import replace
 from typing import Any
 
-import invariants
 import numpy as np
 import pytest
-import random_fits
-from invariants import EXCEPTIONS, INVARIANTS, broken, reason_against
-from random_fits import WITHOUT, Case, Trial
 
+from helpers import invariants, random_fits
+from helpers.invariants import EXCEPTIONS, INVARIANTS, broken, reason_against
+from helpers.random_fits import WITHOUT, Case, Trial
 from skgoss.objectives.objectives import OBJECTIVES
 from skgoss.parameters.table import OPTIONS
 from skgoss.training.boosting_types import BOOSTING_TYPES

@@ -1,4 +1,4 @@
-"""A model has the same bits on every machine: what could differ is on a list."""
+"""Models are identical on every machine: what could differ is on a list."""
 
 from __future__ import annotations
 

@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import processes
 import pytest
 
 import skgoss
+from helpers import processes
 from skgoss import lightgbm_private
 from skgoss._engine import runtime
 
@@ -103,9 +103,9 @@ IMPORTED = (
     "print(skgoss.compat.LGBMNotFittedError.__name__)"
 )
 SCRIPTS = {
-    "test_importing_loads_little": lambda: (processes.anew("-c", IMPORTED),),
+    "test_importing_loads_little": lambda: (processes.new_python("-c", IMPORTED),),
     "test_what_a_report_of_a_bug_needs": lambda level, name: (
-        processes.anew("-m", "skgoss", SKGOSS_SIMD=level, OMP_NUM_THREADS="1"),
+        processes.new_python("-m", "skgoss", SKGOSS_SIMD=level, OMP_NUM_THREADS="1"),
     ),
 }
 

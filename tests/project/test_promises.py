@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
-from trees import arrays, assert_same_bits
 
+from helpers.trees import arrays, assert_identical
 from skgoss import (
     Booster,
     Dataset,
@@ -272,7 +272,7 @@ def everything(model: Model, X: Any) -> list[Any]:
 
 @pytest.mark.parametrize("n_jobs", [2, 17])
 @pytest.mark.parametrize(("key", "name"), CASES, ids=str)
-def test_same_bits_on_any_number_of_threads(key, name, n_jobs):
+def test_identical_models_on_any_number_of_threads(key, name, n_jobs):
     X, y = rows(key[0])
     y, given = of_kind(key[1], X, y)
     one, other = (
@@ -327,7 +327,7 @@ def frames(X: np.ndarray) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("missing", [False, True])
-def test_same_bits_in_any_container(missing):
+def test_identical_models_in_any_container(missing):
     rng = np.random.default_rng(33)
     X = np.rint(20 * rng.standard_normal((700, 4)).clip(-5, 5))
     y = target(X / 20)
@@ -336,14 +336,14 @@ def test_same_bits_in_any_container(missing):
     expected = LGBMRegressor(n_estimators=5, n_jobs=1).fit(X, y)
     for name, held in (containers(X) | frames(X)).items():
         model = LGBMRegressor(n_estimators=5, n_jobs=1).fit(held, y)
-        assert_same_bits(model, expected)
+        assert_identical(model, expected)
         np.testing.assert_array_equal(
             model.predict(held), expected.predict(X), err_msg=name
         )
 
 
 @pytest.mark.parametrize("kind", ["list", "int", "pandas", "polars", "arrow"])
-def test_same_bits_with_any_container_of_targets(kind):
+def test_identical_models_of_any_container_of_targets(kind):
     rng = np.random.default_rng(34)
     X = rng.standard_normal((300, 3))
     y = np.rint(5 * target(X))
@@ -357,7 +357,7 @@ def test_same_bits_with_any_container_of_targets(kind):
     }[kind]
     expected = LGBMRegressor(n_estimators=5).fit(X, y, sample_weight=weight)
     model = LGBMRegressor(n_estimators=5).fit(X, wrap(y), sample_weight=wrap(weight))
-    assert_same_bits(model, expected)
+    assert_identical(model, expected)
 
 
 # --- 5. min_child_samples is kept exactly ---------------------------------------------
@@ -392,7 +392,7 @@ def test_no_leaf_has_fewer_rows(options, least, weighted):
 @pytest.mark.parametrize("least", [1, 2, 20, 150])
 @pytest.mark.parametrize("options", [{}, {"extra_trees": True}, ONE_SIDE], ids=str)
 def test_no_leaf_has_less_curvature(options, least, weighted):
-    """Than that of so many average rows of its parent, less half a one."""
+    """Than that of ``least`` - 1/2 average rows of its parent."""
     rng = np.random.default_rng(52)
     X = rng.standard_normal((3000, 5))
     y = target(X) > np.quantile(target(X), 0.9)
@@ -478,7 +478,7 @@ def few_values(
 def many_values(
     name: str, n: int
 ) -> tuple[type[Model], dict[str, Any], np.ndarray, np.ndarray]:
-    """The same with columns of all sorts besides, many of them mostly zero."""
+    """The same with many other columns, many of them mostly zero."""
     cls, options, X, y = few_values(name, n)
     rng = np.random.default_rng(43)
     numbers = rng.standard_normal((n, 3))
@@ -582,7 +582,7 @@ def test_whole_weights_are_copies_in_entries(name, most):
 @pytest.mark.parametrize("name", ["regression", "regression_l1", "binary"])
 @pytest.mark.parametrize("k", [0, 2])
 def test_whole_weights_are_copies_of_categories(name, k):
-    """Also where the commonest categories are chosen by their share of the rows."""
+    """Even where only the commonest categories have bins."""
     cls, options, X, y = few_values(name, 600)
     rng = np.random.default_rng(46)
     rare = np.minimum(rng.geometric(0.05, len(X)), 90).astype(float)
@@ -654,7 +654,7 @@ def test_rows_of_weight_zero_are_absent(name):
     Z = np.where(kept[:, None], X, 1e3 * rng.standard_normal(X.shape))
     with_zeros = cls(**options).fit(Z, y, sample_weight=weight)
     without = cls(**options).fit(X[kept], y[kept], sample_weight=weight[kept])
-    assert_same_bits(with_zeros, without)
+    assert_identical(with_zeros, without)
 
 
 @pytest.mark.parametrize("name", ["regression", "binary", "poisson"])

@@ -85,7 +85,7 @@ def test_checks_name_the_extras_that_install_their_programs():
 
 
 def test_every_reader_is_fuzzed_at_night():
-    from readers import READERS
+    from fuzz.readers import READERS
 
     words = re.search(r"reader: \[(.+?)\]", workflows()["nightly.yml"])[1]
     assert sorted(words.split(", ")) == sorted(READERS)

@@ -4,12 +4,12 @@ import threading
 
 import numpy as np
 import pytest
-from folds import DATA, FOLDS, fit, numbers, twins
 from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.model_selection import RepeatedKFold
 
 import skgoss
+from helpers.folds import DATA, FOLDS, fit, models_of_folds, numbers
 from skgoss import Dataset
 from skgoss.binning.rows import Rows
 from skgoss.columns.columns import RELEASED
@@ -25,7 +25,8 @@ from skgoss.training.evaluation import EvaluationSet
 def test_first_rounds_are_those_of_all_folds(task):
     model, (X, _) = fit(task), DATA[task][1]()
     first = [
-        twin.predict(X, raw_score=True, num_iteration=1) for twin, _ in twins(task)
+        other.predict(X, raw_score=True, num_iteration=1)
+        for other, _ in models_of_folds(task)
     ]
     np.testing.assert_allclose(
         model.predict(X, raw_score=True, num_iteration=FOLDS), np.mean(first, axis=0)
@@ -160,7 +161,7 @@ def test_weights_sum_to_1_where_no_loss_is_a_number():
 
 @pytest.mark.parametrize("n_rows", [1, 300, 10**9])
 @pytest.mark.parametrize("scale", [0.7, 1.0, 3.0])
-def test_factors_of_probabilities_have_the_least_loss(scale, n_rows):
+def test_factors_of_probabilities_have_the_lowest_loss(scale, n_rows):
     """Less than it: half of the way if there are a thousand rows."""
     rng = np.random.default_rng(4)
     margin = rng.normal(size=900)
@@ -200,7 +201,7 @@ def test_the_mean_of_numbers_of_rounds_is_geometric(rounds, mean):
 
 
 def calibration(name, scores, y, weight):
-    """A twin: what makes raw scores, (n, n_scores), more likely, by SciPy."""
+    """What makes raw scores, (n, n_scores), more likely, by SciPy."""
     n_spreads = scores.shape[1] - 1
     center = np.average(scores[:, 1:], axis=0, weights=weight)
 
@@ -218,7 +219,7 @@ def calibration(name, scores, y, weight):
 
 
 def newton(name, scores, y):
-    """A twin: steps of the location, and the weights of rows in least squares."""
+    """The steps of the location, and the weights of rows in least squares."""
     first = np.eye(scores.shape[1])[0] * 1e-4
     low, high = (
         -DISTRIBUTIONS[name].frozen((scores + change).T).logpdf(y)
@@ -232,7 +233,7 @@ def newton(name, scores, y):
 
 
 def errors_of_the_mean(name, y, models, weight, n_tests):
-    """A twin: how large they are, as a share of those of so many models' mean."""
+    """Those of the mean of all models, relative to a mean of ``n_tests`` of them."""
     X, _ = numbers()
     scores = np.array([model.predict(X, raw_score=True) for model, _ in models])
     knows = np.array([~np.isin(np.arange(len(y)), test) for _, test in models])
@@ -271,11 +272,11 @@ def test_spreads_are_calibrated_by_rows_of_no_fold(name, options):
     X, y = numbers()
     weight = options.get("weight", np.ones(len(y)))
     tested, scores = np.zeros((len(y), len(DISTRIBUTIONS[name].parameters))), 0.0
-    models, n_tests = list(twins(objective=name, **options)), np.zeros(len(y))
-    for twin, test in models:
-        tested[test] += twin.predict(X[test], raw_score=True)
+    models, n_tests = list(models_of_folds(objective=name, **options)), np.zeros(len(y))
+    for other, test in models:
+        tested[test] += other.predict(X[test], raw_score=True)
         n_tests[test] += 1
-        scores += twin.predict(X, raw_score=True) / len(models)
+        scores += other.predict(X, raw_score=True) / len(models)
     at = n_tests > 0
     tested = tested[at] / n_tests[at, None]
     share = errors_of_the_mean(name, y, models, weight, n_tests[at].mean())
@@ -329,8 +330,8 @@ def test_a_refit_is_not_calibrated_as_a_mean():
     """A mean of models has smaller errors than one model, which a refit is."""
     X, y = numbers()
     tested, ones = np.zeros((len(y), 2)), np.ones(len(y))
-    for twin, test in twins(objective="normal"):
-        tested[test] = twin.predict(X[test], raw_score=True)
+    for other, test in models_of_folds(objective="normal"):
+        tested[test] = other.predict(X[test], raw_score=True)
     moved = calibration("normal", tested, y, ones)
     model = fit(objective="normal", refit=True)
     again = skgoss.LGBMRegressor(

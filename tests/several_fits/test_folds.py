@@ -4,7 +4,6 @@ import pickle
 
 import numpy as np
 import pytest
-from folds import DATA, FOLDS, SMALL, classes, fit, numbers, twins
 from scipy.stats import gmean
 from sklearn import config_context
 from sklearn.base import clone
@@ -18,6 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import skgoss
+from helpers.folds import DATA, FOLDS, SMALL, classes, fit, models_of_folds, numbers
 from skgoss import Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor
 from skgoss.columns import lifetimes
 from skgoss.fit.time_limit import TimeLimit
@@ -50,12 +50,12 @@ warns_of_dart = pytest.mark.filterwarnings("ignore:Early stopping is not availab
 )
 def test_model_is_the_mean_of_the_models_of_the_folds(task, kind):
     model, (X, _) = fit(task, **KINDS[kind]), DATA[task][1]()
-    models = list(twins(task, **KINDS[kind]))
-    mean = np.mean([twin.predict(X, raw_score=True) for twin, _ in models], axis=0)
+    models = list(models_of_folds(task, **KINDS[kind]))
+    mean = np.mean([other.predict(X, raw_score=True) for other, _ in models], axis=0)
     np.testing.assert_allclose(model.predict(X, raw_score=True), mean, rtol=1e-12)
-    assert model.n_iter_ == sum(twin.current_iteration() for twin, _ in models)
-    for twin, test in models:
-        out = twin.predict(X[test])
+    assert model.n_iter_ == sum(other.current_iteration() for other, _ in models)
+    for other, test in models:
+        out = other.predict(X[test])
         found = model.oof_prediction_[test]
         found = found[:, 1] if task == "binary" else found
         # Forests and dropout sum the trees in another order while they are fitted.
@@ -66,7 +66,7 @@ def test_model_is_the_mean_of_the_models_of_the_folds(task, kind):
 def test_refit_boosts_the_mean_number_of_rounds_on_all_rows():
     X, y = numbers()
     model = fit(refit=True)
-    n = round(gmean([twin.current_iteration() for twin, _ in twins()]))
+    n = round(gmean([other.current_iteration() for other, _ in models_of_folds()]))
     plain = LGBMRegressor(**{**SMALL, "n_estimators": n}).fit(X, y)
     np.testing.assert_array_equal(model.predict(X), plain.predict(X))
     np.testing.assert_array_equal(model.oof_prediction_, fit().oof_prediction_)
@@ -144,11 +144,11 @@ def test_continuing_a_model_keeps_its_rounds():
     np.testing.assert_array_equal(model.predict(X, num_iteration=30), first.predict(X))
     rows = Dataset(X, y, free_raw_data=False)
     params = {**SMALL, "verbosity": -1}
-    twins = [
+    others = [
         skgoss.train(params, rows.subset(train), init_model=first)
         for train, _ in KFold(FOLDS).split(X)
     ]
-    mean = np.mean([twin.predict(X) for twin in twins], axis=0)
+    mean = np.mean([other.predict(X) for other in others], axis=0)
     np.testing.assert_allclose(model.predict(X), mean, rtol=1e-12)
 
 

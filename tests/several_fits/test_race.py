@@ -95,7 +95,7 @@ def test_the_gain_to_come_is_that_of_a_power_law(power, most):
 
 
 def test_gains_that_have_not_shrunk_do():
-    """One that learns nothing has nothing to come, and no gain lasts for ever."""
+    """One that learns nothing has nothing to come, and gains shrink."""
     new = Racer({}, "n_estimators", 64, 0.1, 31)
     new.rounds, new.means = [8, 16, 32], [-5.0, -4.0, -2.0]
     assert race._gain_to_come(new) == pytest.approx(2 * 0.9)
@@ -124,7 +124,7 @@ def test_one_candidate_never_leaves():
 def test_a_robust_candidate_wins_unless_a_test_tells_it_from_the_best(level):
     robust, best = racer(1, 2, spread=0.2), racer(1, 2.1)
     robust.is_robust = True
-    # 0.1 is so many standard errors of five folds.
+    # 0.1 in standard errors of five folds.
     t = 0.1 / (0.2 * np.sqrt(2.5 / 4) * np.sqrt(1 / 5 + 1 / 4))
     assert (stats.t.sf(t, 4) < level) == (level == 0.4)
     expected = robust if level == 0.1 else best

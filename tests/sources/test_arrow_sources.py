@@ -10,8 +10,8 @@ from skgoss import Dataset, LGBMRegressor
 pyarrow = pytest.importorskip("pyarrow")
 dataset = pytest.importorskip("pyarrow.dataset")
 parquet = pytest.importorskip("pyarrow.parquet")
-import streams  # noqa: E402
-from streams import TABLE, VALUES, N, X, as_text  # noqa: E402
+from helpers import streams  # noqa: E402
+from helpers.streams import TABLE, VALUES, N, X, as_text  # noqa: E402
 
 batch_values = streams.batch_values
 folder = streams.folder
@@ -64,11 +64,13 @@ def test_what_interrupts_a_reader_is_raised(at):
 
 
 def test_unknown_columns(folder):
-    for fields in ({"label": "z"}, {"label": "y", "weight": "ww"}):
-        with pytest.raises(ValueError, match=r"data has no column 'z|'ww'"):
+    for fields, message in (
+        ({"label": "z"}, "data has no column 'z'"),
+        ({"label": "y", "weight": "ww"}, "data has no column 'ww'"),
+        ({"label": "y", "group": "flag"}, "those of column 'flag' are not"),
+    ):
+        with pytest.raises(ValueError, match=message):
             Dataset(folder, **fields).construct()
-    with pytest.raises(ValueError, match=r"column 'q' +are not|'flag'"):
-        Dataset(folder, label="y", group="flag").construct()
 
 
 def test_files_with_other_columns(folder, tmp_path):

@@ -11,8 +11,8 @@ pyarrow = pytest.importorskip("pyarrow")
 polars = pytest.importorskip("polars")
 dataset = pytest.importorskip("pyarrow.dataset")
 parquet = pytest.importorskip("pyarrow.parquet")
-import streams  # noqa: E402
-from streams import SOURCES, TABLE, VALUES, X, as_text  # noqa: E402
+from helpers import streams  # noqa: E402
+from helpers.streams import SOURCES, TABLE, VALUES, X, as_text  # noqa: E402
 
 batch_values = streams.batch_values
 folder = streams.folder

@@ -16,8 +16,8 @@ from skgoss.sources import memory
 pyarrow = pytest.importorskip("pyarrow")
 dataset = pytest.importorskip("pyarrow.dataset")
 parquet = pytest.importorskip("pyarrow.parquet")
-import streams  # noqa: E402
-from streams import PARAMS, TABLE, VALUES, N, as_text  # noqa: E402
+from helpers import streams  # noqa: E402
+from helpers.streams import PARAMS, TABLE, VALUES, N, as_text  # noqa: E402
 
 batch_values = streams.batch_values
 folder = streams.folder

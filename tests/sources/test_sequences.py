@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from sequences import Rows
 
+from helpers.sequences import Rows
 from skgoss import Dataset, Sequence, train
 
 RNG = np.random.default_rng(0)

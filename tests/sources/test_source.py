@@ -12,9 +12,9 @@ pyarrow = pytest.importorskip("pyarrow")
 polars = pytest.importorskip("polars")
 dataset = pytest.importorskip("pyarrow.dataset")
 parquet = pytest.importorskip("pyarrow.parquet")
-import streams  # noqa: E402
-from sequences import Rows  # noqa: E402
-from streams import (  # noqa: E402
+from helpers import streams  # noqa: E402
+from helpers.sequences import Rows  # noqa: E402
+from helpers.streams import (  # noqa: E402
     FEATURES,
     PARAMS,
     SOURCES,

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from text_tables import NAMED, QUIET, ROWS, SVM, TINY, dense, read
 
+from helpers.text_tables import NAMED, QUIET, ROWS, SVM, TINY, dense, read
 from skgoss import Booster, Dataset, parameters, train
 from skgoss.parameters.table import FILE_OPTIONS
 from skgoss.sources import text_tables

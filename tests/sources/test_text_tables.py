@@ -7,7 +7,8 @@ import sys
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from text_tables import NAMED, QUIET, ROWS, SVM, TINY, dense, read
+
+from helpers.text_tables import NAMED, QUIET, ROWS, SVM, TINY, dense, read
 
 WORDS = ["", "NA", "na", "NaN", "nan", "-nan", "null", "NULL", "nAn", "inf", "-1"]
 
@@ -134,7 +135,7 @@ def test_faults(text, params, message, has_pandas, write, monkeypatch):
         ("1 " + "7" * 30 + ":1\n", "LibSVM.*too large"),
         ("# 0:1\n", "the file has no rows"),
         ("1 0:1\n1 qid:3 0:2\n", "some rows have a qid, and some have none"),
-        ("\r,,,\n,", "line 2 has 2 columns|line 3 has 2 columns"),
+        ("\r,,,\n,", "line [23] has 2 columns"),
     ],
 )
 def test_what_fuzzing_found_is_refused(write, text, message):
@@ -142,6 +143,6 @@ def test_what_fuzzing_found_is_refused(write, text, message):
         read(write(text))
 
 
-def test_blank_lines_are_no_rows_without_labels(write):
+def test_blank_lines_are_not_rows_without_labels(write):
     data = read(write("\n0:1 2:3\n# 1:5\n\n1:2\n"))
     assert_array_equal(dense(data.data), [[1, 0, 3], [0, 2, 0]])

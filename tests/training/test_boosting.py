@@ -1,4 +1,4 @@
-"""Boosted trees against a naive twin, against LightGBM, and by their contract."""
+"""Boosted trees against the reference implementation, LightGBM, and their contract."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-import twin
-from twin import Fit, fit, smooth_target, table
 
+from helpers.fits import Fit, fit, smooth_target, table
+from helpers.reference import ReferenceGrower, grower_of, rounds_of
+from helpers.same_trees import assert_same_tree, assert_values, replay
 from skgoss import LGBMRegressor
 from skgoss._engine.training.sampling_kernels import bagging_mask
 from skgoss.model.ensemble import Tree
 
-# --- The very trees of the twin -------------------------------------------------------
+# --- The trees of the reference implementation ----------------------------------------
 # Gradients that are small whole numbers fit the engine's integers as they are, so the
 # trees must agree in every split, ties included, and the values but for the 1e-15 that
 # is added to hessians in different places.
@@ -68,8 +69,8 @@ def check_scripted(n, n_features, hessian, weighted=False, seed=0, **options) ->
     trees = fitted.ensemble.trees
     for i, derivatives in enumerate(rounds[: len(trees)]):
         of_rows = (values * weight for values in derivatives)
-        expected = twin.Twin(fitted.data, fitted.settings, *of_rows).grow()
-        twin.assert_same_tree(trees[i], expected, WHOLE_RTOL)
+        expected = ReferenceGrower(fitted.data, fitted.settings, *of_rows).grow()
+        assert_same_tree(trees[i], expected, WHOLE_RTOL)
     return fitted
 
 
@@ -100,13 +101,13 @@ OPTIONS = [
 
 @pytest.mark.parametrize("hessian", ["ones", "whole", "sparse"])
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_trees_are_the_twins(options, hessian):
+def test_trees_are_those_of_the_reference(options, hessian):
     fitted = check_scripted(1000, 8, hessian, **options)
     assert fitted.ensemble.tree(0).n_leaves > 1
 
 
 @pytest.mark.parametrize("options", OPTIONS[::3], ids=str)
-def test_weighted_trees_are_the_twins(options):
+def test_weighted_trees_are_those_of_the_reference(options):
     check_scripted(700, 5, "whole", weighted=True, **options)
 
 
@@ -156,8 +157,8 @@ def test_huge_ranges_need_wide_sums(which, n_giants, max_bin):
         min_child_samples=5,
         max_bin=max_bin,
     )
-    expected = twin.Twin(fitted.data, fitted.settings, gradient, hessian).grow()
-    twin.assert_same_tree(fitted.ensemble.tree(0), expected, WHOLE_RTOL)
+    expected = ReferenceGrower(fitted.data, fitted.settings, gradient, hessian).grow()
+    assert_same_tree(fitted.ensemble.tree(0), expected, WHOLE_RTOL)
 
 
 @pytest.mark.parametrize("max_depth", [1, 6, 9])
@@ -187,8 +188,8 @@ def test_gradients_are_whole_for_constant_hessians_too():
     y = np.rint(4 * smooth_target(X))
     fitted = fit(X, y, boost_from_average=False, n_estimators=1)
     assert fitted.objective.constant_hessian
-    expected = twin.Twin(fitted.data, fitted.settings, -y, np.ones(n)).grow()
-    twin.assert_same_tree(fitted.ensemble.tree(0), expected, WHOLE_RTOL)
+    expected = ReferenceGrower(fitted.data, fitted.settings, -y, np.ones(n)).grow()
+    assert_same_tree(fitted.ensemble.tree(0), expected, WHOLE_RTOL)
 
 
 # --- Missing values alone on one side -------------------------------------------------
@@ -232,11 +233,11 @@ SLACK = 2e-3
 
 
 def check_rounds(fitted: Fit, weight: np.ndarray | None) -> None:
-    for tree, gradient, hessian in twin.rounds_of(fitted, weight):
-        grower = twin.of_round(fitted, gradient, hessian, weight=weight)
-        leaves = grower.replay(tree, SLACK)
+    for tree, gradient, hessian in rounds_of(fitted, weight):
+        grower = grower_of(fitted, gradient, hessian, weight=weight)
+        leaves = replay(grower, tree, SLACK)
         if tree.n_leaves > 1:
-            twin.assert_values(tree, leaves, gradient, hessian, grower)
+            assert_values(tree, leaves, grower)
 
 
 LOSSES = {
@@ -263,7 +264,7 @@ def target_for(name: str, signal: np.ndarray, n_classes: int | None) -> np.ndarr
 
 @pytest.mark.parametrize("weights", ["none", "any", "whole"])
 @pytest.mark.parametrize("name", LOSSES)
-def test_losses_are_boosted_like_the_twin(name, weights):
+def test_losses_are_boosted_like_the_reference(name, weights):
     n, n_classes = 900, LOSSES[name]
     X = table(n, 6, seed=3)
     y = target_for(name, smooth_target(X), n_classes)
@@ -284,7 +285,7 @@ def test_losses_are_boosted_like_the_twin(name, weights):
     [{"reg_lambda": 3.0, "reg_alpha": 0.5}, {"max_delta_step": 0.4}, {"max_bin": 500}],
     ids=str,
 )
-def test_options_are_boosted_like_the_twin(options):
+def test_options_are_boosted_like_the_reference(options):
     X = table(2500, 9, seed=4)
     y = target_for("binary", smooth_target(X), 2)
     fitted = fit(X, y, objective="binary", n_classes=2, n_estimators=3, **options)
@@ -292,7 +293,7 @@ def test_options_are_boosted_like_the_twin(options):
 
 
 @pytest.mark.parametrize("objective", ["regression", "binary"])
-def test_many_rows_are_boosted_like_the_twin(objective):
+def test_many_rows_are_boosted_like_the_reference(objective):
     X = table(10_000, 7, seed=5)
     n_classes = LOSSES[objective]
     y = target_for(objective, smooth_target(X), n_classes)

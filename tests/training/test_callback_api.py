@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from rounds import SETS, X, Y, fit
 
+from helpers.rounds import SETS, X, Y, fit
 from skgoss import LGBMRegressor, reset_parameter
 
 
@@ -47,7 +47,7 @@ def test_the_model_that_a_callback_is_told(boosting_type, sets):
         assert valid.metric_value == history[round_index]
 
 
-def test_the_model_goes_on_from_another():
+def test_the_model_continues_from_another():
     seen = []
     fit(lambda env: seen.append(env.model.current_iteration()))
     LGBMRegressor(n_estimators=2).fit(

@@ -66,7 +66,7 @@ def paths(tree):
     return [path for node, path in above.items() if node < 0]
 
 
-def assert_same_bits(first, second):
+def assert_identical(first, second):
     for a, b in zip(trees(first), trees(second), strict=True):
         for name in ("split_feature", "threshold", "leaf_value", "split_gain"):
             np.testing.assert_array_equal(getattr(a, name), getattr(b, name))
@@ -205,7 +205,7 @@ def test_sparse_columns(method):
     ).fit(X, y)
     dense = X.toarray()
     assert steps(model.predict, dense, signs, n=60).min() >= 0
-    assert_same_bits(model, clone(model).fit(dense, y))
+    assert_identical(model, clone(model).fit(dense, y))
 
 
 def test_beside_categories():
@@ -277,11 +277,11 @@ def test_free_columns_cost_no_bit():
         monotone_penalty=2.0,
         monotone_constraints_method="advanced",
     ).fit(X, y)
-    assert_same_bits(plain, free)
+    assert_identical(plain, free)
     bounded = clone(free).set_params(monotone_constraints=None, feature_contri="")
     unused = "monotone_constraints_method needs monotone_constraints; monotone_penalty"
     with pytest.warns(UnusedParameterWarning, match=unused):
-        assert_same_bits(plain, bounded.fit(X, y))
+        assert_identical(plain, bounded.fit(X, y))
 
 
 @pytest.mark.parametrize(
@@ -353,7 +353,7 @@ def test_interactions_by_name_are_lightgbm_s(lightgbm):
     )
     sets = [[0, 1], [2, 3], [4, 5]]
     ours = LGBMRegressor(interaction_constraints=sets).fit(X, y)
-    assert_same_bits(by_name.fit(frame, y), ours)
+    assert_identical(by_name.fit(frame, y), ours)
     theirs = lightgbm.LGBMRegressor(interaction_constraints=sets, verbose=-1).fit(X, y)
     errors = [np.mean((m.predict(X_test) - y_test) ** 2) for m in (ours, theirs)]
     assert errors[0] < 1.02 * errors[1]
@@ -435,7 +435,7 @@ def test_forced_splits_of_a_file_are_lightgbm_s(tmp_path, lightgbm):
     file.write_text(json.dumps(FORCED))
     for path in (file, str(file)):
         ours = LGBMRegressor(forcedsplits_filename=path).fit(X, y)
-        assert_same_bits(ours, LGBMRegressor(fs=FORCED).fit(X, y))
+        assert_identical(ours, LGBMRegressor(fs=FORCED).fit(X, y))
     theirs = lightgbm.LGBMRegressor(forcedsplits_filename=str(file), verbose=-1)
     theirs.fit(X, y)
     np.testing.assert_allclose(ours.predict(X), theirs.predict(X), atol=1.0)
@@ -457,7 +457,7 @@ def test_forced_splits_that_cannot_be_are_left_out():
     ):
         wanted = {"feature": feature, "threshold": threshold, "left": FORCED}
         model = LGBMRegressor(n_estimators=3, forced_splits=wanted).fit(X, y)
-        assert_same_bits(plain, model)
+        assert_identical(plain, model)
 
 
 @pytest.mark.parametrize("column", [0, 4])
@@ -510,7 +510,7 @@ def test_bins_by_name():
     frame = pd.DataFrame(X, columns=list("abcdef"))
     model = LGBMRegressor(n_estimators=5, max_bin=63, max_bin_by_feature={"c": 3})
     listed = clone(model).set_params(max_bin_by_feature="63,63,3,63,63,63")
-    assert_same_bits(model.fit(frame, y), listed.fit(X, y))
+    assert_identical(model.fit(frame, y), listed.fit(X, y))
 
 
 # --- Words ----------------------------------------------------------------------------
@@ -525,7 +525,7 @@ def test_words_for_signs(signs):
     by_name = LGBMRegressor(n_estimators=3, monotonic_cst={"a": 1, "f": -1})
     by_name.fit(frame, y)
     given = {0: 1, 5: -1} if signs is None else signs
-    assert_same_bits(by_name, LGBMRegressor(n_estimators=3, mc=given).fit(X, y))
+    assert_identical(by_name, LGBMRegressor(n_estimators=3, mc=given).fit(X, y))
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
-from fake_states import FakeState, of_all, one, trained
-from ranks import Meeting, ThreadCollectives, run
 
+from helpers.fake_states import FakeState, of_all, one, trained
+from helpers.ranks import Meeting, ThreadCollectives, run
 from skgoss.fit import callbacks
 from skgoss.training import loop
 from skgoss.training.callback_api import EarlyStopException

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from fake_states import of_all, one, settings
-from ranks import deal, partition_of, rows_of, run
 
+from helpers.fake_states import of_all, one, settings
+from helpers.ranks import deal, partition_of, rows_of, run
 from skgoss._engine.objectives import metric_kernels as kernels
 from skgoss.binning.rows import Rows, held_out
 from skgoss.columns.columns import RELEASED

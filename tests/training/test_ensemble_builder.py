@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from twin import fit, smooth_target, table
 
+from helpers.fits import fit, smooth_target, table
 from skgoss.model.trees import DEFAULT_LEFT
 
 

@@ -668,7 +668,7 @@ def test_history_is_as_long_as_the_model():
 
 
 @pytest.mark.parametrize("shape", [(-1,), (-1, 1)])
-def test_start_scores_go_on_from_another_model(shape):
+def test_start_scores_continue_from_another_model(shape):
     first = regressor(n_estimators=5).fit(RX, RY)
     scores = first.predict(RX)
     second = regressor(n_estimators=7, boost_from_average=False).fit(
@@ -863,7 +863,7 @@ def test_start_scores_of_many_classes():
     "options",
     [{}, {"subsample": 0.5, "subsample_freq": 3, "colsample_bytree": 0.7}],
 )
-def test_a_model_goes_on_from_another(options):
+def test_a_model_continues_from_another(options):
     first = regressor(n_estimators=5, **options).fit(RX, RY)
     both = regressor(n_estimators=7, **options).fit(
         RX, RY, init_model=first, eval_set=[(RX, RY)]

@@ -70,7 +70,7 @@ def bits(monkeypatch, most_work, model, X, y, **given) -> bytes:
 
 
 def both(monkeypatch, estimator, options, X, y, **given) -> None:
-    """Fits with and without packing, on one thread and two, have the same bits."""
+    """Fits with and without packing, on one thread and two, are identical."""
     options = FEW | {"colsample_bytree": 0.4} | options
     models = [
         bits(monkeypatch, most_work, estimator(n_jobs=n, **options), X, y, **given)

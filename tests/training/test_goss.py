@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-import twin
-from twin import Fit, fit, rounds_of, smooth_target, table
 
+from helpers.fits import Fit, fit, smooth_target, table
+from helpers.reference import grower_of, rounds_of
+from helpers.same_trees import assert_same_tree, replay
 from skgoss import LGBMClassifier, LGBMRegressor, UnusedParameterWarning
 from skgoss._engine.training.sampling_kernels import one_side_sample
 from skgoss.objectives.percentiles import percentile
@@ -20,7 +21,7 @@ AT_ONCE = GOSS | {"learning_rate": 1.5}
 GOLDEN = 0x9E3779B97F4A7C15
 ONE_SIDE = 5
 
-# --- The rows, against a twin that sorts ----------------------------------------------
+# --- The rows, against a reference that sorts -----------------------------------------
 
 
 def mix(x: np.ndarray) -> np.ndarray:
@@ -38,7 +39,7 @@ def hashes(seed: int, round_index: int, n: int) -> np.ndarray:
         return mix(key + np.arange(n, dtype=np.uint64) * np.uint64(GOLDEN))
 
 
-def twin_sample(
+def reference_sample(
     gradient: np.ndarray,
     weight: np.ndarray | None,
     n_top: int,
@@ -87,13 +88,13 @@ def check_sample(
     round_index: int = 0,
     n_threads: int = 1,
 ) -> np.ndarray:
-    """Rows and what the arrays hold afterwards are the twin's."""
-    expected, counts = twin_sample(gradient, weight, n_top, n_other, seed, round_index)
+    """Rows and what the arrays hold afterwards are those of the reference."""
+    options = (weight, n_top, n_other, seed, round_index)
+    expected, counts = reference_sample(gradient, *options)
     hessian = np.abs(gradient) + np.float32(0.25)
-    rest = (weight, n_top, n_other, seed, round_index, n_threads)
     for constant in (False, True):
         g, h = gradient.copy(), hessian.copy()
-        rows = one_side_sample(g, h, *rest, constant)
+        rows = one_side_sample(g, h, *options, n_threads, constant)
         assert rows.dtype == np.uint32
         np.testing.assert_array_equal(rows, expected)
         np.testing.assert_array_equal(g, gradient * counts)
@@ -110,7 +111,7 @@ KINDS = ["normal", "ties", "zeros", "all zero", "equal", "sixty decades", "denor
 
 @pytest.mark.parametrize("n", [2, 3, 10, 1000, 65_536, 150_001])
 @pytest.mark.parametrize("kind", [*KINDS, "falling", "periodic"])
-def test_rows_are_the_twins(kind, n):
+def test_rows_are_those_of_the_reference(kind, n):
     gradient = slopes(kind, n)
     for top, other in [(0.2, 0.1), (0.5, 0.4), (0.01, 0.02)]:
         n_top, n_other = max(1, int(top * n)), max(1, int(other * n))
@@ -203,7 +204,7 @@ def goss(objective: str = "regression", **options: Any) -> Fit:
 def assert_same_models(one: Fit, other: Fit) -> None:
     assert one.ensemble.n_trees == other.ensemble.n_trees
     for a, b in zip(one.ensemble.trees, other.ensemble.trees, strict=True):
-        twin.assert_same_tree(a, b, rtol=0)
+        assert_same_tree(a, b, rtol=0)
 
 
 def sizes(fitted: Fit) -> np.ndarray:
@@ -244,14 +245,14 @@ def test_trees_are_grown_on_the_rows(objective, rates, weights):
         now = rounds[i * n_scores : (i + 1) * n_scores]
         weighted = np.stack([gradient for _, gradient, _ in now])
         sizes = int(top * N), int(other * N)
-        samples.append(twin_sample(weighted, None, *sizes, 9, i))
+        samples.append(reference_sample(weighted, None, *sizes, 9, i))
     for i, (tree, gradient, hessian) in enumerate(rounds):
         rows, counts = samples[i // n_scores]
         gradient, hessian = gradient * counts, hessian * counts
         weight = fitted.objective.weight
         weight = None if weight is None else np.atleast_2d(weight)[0]
-        grower = twin.of_round(fitted, gradient, hessian, rows, weight=weight)
-        leaves = grower.replay(tree, slack=2e-3)
+        grower = grower_of(fitted, gradient, hessian, rows, weight=weight)
+        leaves = replay(grower, tree, slack=2e-3)
         for leaf, value in zip(leaves, tree.leaf_value, strict=True):
             np.testing.assert_allclose(
                 value, grower.step(leaf.output), rtol=1e-5, atol=1e-6
@@ -273,7 +274,7 @@ def test_renewed_leaves_count_drawn_rows_as_often(objective, weighted):
     gradient = np.empty((1, N), dtype=np.float32)
     for i, leaf_of in enumerate(fitted.leaves().T):
         fitted.objective.gradients(score[None], gradient, None, 1)
-        rows, counts = twin_sample(
+        rows, counts = reference_sample(
             gradient, weight[None], N // 5, N // 10, fitted.settings.bagging_seed, i
         )
         sampled = np.isin(np.arange(N), rows)
@@ -289,7 +290,7 @@ def test_renewed_leaves_count_drawn_rows_as_often(objective, weighted):
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
-def test_rates_that_sum_to_one_are_no_sampling(objective):
+def test_rates_that_sum_to_one_mean_no_sampling(objective):
     all_rows = goss(objective, data_sample_strategy="bagging", learning_rate=1.5)
     for top in (0.1, 0.3, 0.7, 0.9, 1 / 3, 1e-5, 1 - 1e-5):
         options = AT_ONCE | {"top_rate": top, "other_rate": 1 - top}

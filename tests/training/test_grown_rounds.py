@@ -1,15 +1,55 @@
-"""Rounds that grow at once, and are published one by one."""
+"""Rounds that grow at once, and are published one by one.
+
+`Boosting.grows_in_engine` says whether the engine grows the rounds of a fit, or each of
+them needs Python. Rounds that have grown before they are asked for are the difference
+of ``grown.n`` and ``finished.n``.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from twin import smooth_target, table
 
 import skgoss
+from helpers.fits import smooth_target, table
 from skgoss import Booster, Dataset
-from skgoss._engine.training.grower import TreeGrower
 from skgoss.utils.cancellation import Cancelled, CancelScope
+
+# --- The two ways to grow rounds ------------------------------------------------------
+
+
+def absolute(predicted, data):
+    return np.sign(predicted - data.get_label()), np.ones(len(predicted))
+
+
+@pytest.mark.parametrize(
+    ("params", "in_engine"),
+    [
+        ({}, True),
+        ({"objective": "multiclass", "num_class": 3}, True),
+        ({"objective": "lambdarank"}, True),
+        ({"linear_tree": True}, True),
+        ({"bagging_fraction": 0.5, "bagging_freq": 1}, True),
+        ({"data_sample_strategy": "goss"}, True),
+        ({"objective": absolute}, False),
+        ({"objective": "l1"}, False),
+        ({"objective": "normal"}, False),
+        ({"boosting": "dart"}, False),
+        ({"boosting": "rf", "bagging_fraction": 0.5, "bagging_freq": 1}, False),
+        ({"min_split_gain": 1e9}, True),  # no tree has a split
+        ({"min_child_samples": 999}, False),  # no column can be split
+    ],
+)
+def test_rounds_that_need_no_python_grow_in_the_engine(params, in_engine):
+    y = np.arange(400) % 3
+    data = Dataset(table(400, 4, 5), y, group=[100] * 4)
+    rounds = Booster({"verbose": -1, **params}, data)._fit.rounds
+    assert rounds.grows_in_engine == in_engine
+    with rounds.expecting(9, is_watched=False, may_end=False):
+        has_split = rounds.boost() and rounds.boost()
+        assert (rounds.grown.n > rounds.finished.n) == (in_engine and has_split)
+    assert rounds.finished.n == 1 + has_split
+
 
 # --- Rounds without callbacks ---------------------------------------------------------
 # Many grow at once; `update` asks for them one by one.
@@ -24,6 +64,7 @@ def grown(params, y, n_rounds, *, is_watched):
         if booster is None:
             booster = skgoss.train(params, data, n_rounds)
         else:
+            assert booster._fit.rounds.grows_in_engine
             for _ in range(n_rounds):
                 if booster.update():
                     break
@@ -67,6 +108,23 @@ def lagging(env):
 
 
 lagging.may_lag = True
+
+
+class Sizes:
+    """A callback that sees how many rounds grew at once, and is not waited for."""
+
+    may_lag = only_watches = True
+
+    def __init__(self):
+        self.found, self.n_grown = [], 0
+
+    def __call__(self, env):
+        grown = env.model._fit.rounds.grown
+        if grown.n > self.n_grown:
+            self.found.append(grown.n - self.n_grown)
+            self.n_grown = grown.n
+
+
 STOP = skgoss.early_stopping(50, verbose=False)
 
 
@@ -81,20 +139,13 @@ STOP = skgoss.early_stopping(50, verbose=False)
         (1, [lambda env: None], [1] * 41),
     ],
 )
-def test_rounds_that_nothing_can_end_grow_together(monkeypatch, n_sets, calls, sizes):
-    seen = []
-
-    class Grower(TreeGrower):
-        def grow_rounds(self, *arguments):
-            seen.append(arguments[7])
-            return super().grow_rounds(*arguments)
-
-    monkeypatch.setattr(skgoss.training.boosting, "TreeGrower", Grower)
+def test_rounds_that_nothing_can_end_grow_together(n_sets, calls, sizes):
+    seen = Sizes()
     data = Dataset(table(400, 4, 5), AMOUNTS)
     others = data.create_valid(table(50, 4, 6), AMOUNTS[:50])
     params = {"verbose": -1, "num_leaves": 4}
-    skgoss.train(params, data, 41, [others] * n_sets, callbacks=calls)
-    assert seen == sizes
+    skgoss.train(params, data, 41, [others] * n_sets, callbacks=[*calls, seen])
+    assert seen.found == sizes
 
 
 def test_rounds_ahead_end_with_their_scope():

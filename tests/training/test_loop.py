@@ -7,8 +7,8 @@ from math import inf, nan
 
 import numpy as np
 import pytest
-from rounds import X, Y, fit, raising
 
+from helpers.rounds import X, Y, fit, raising
 from skgoss import LGBMRegressor, record_evaluation
 from skgoss.fit.callbacks import EarlyStopException
 from skgoss.training.loop import best_of, is_better

@@ -5,10 +5,7 @@ import importlib
 import pickle
 
 import numpy as np
-import outputs
 import pytest
-import several_targets
-from several_targets import LABELS, SMALL, WEIGHT, X_VALID, Y_VALID, C, X, Y, quiet
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.multioutput import MultiOutputClassifier, MultiOutputRegressor
@@ -17,6 +14,18 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 
 import skgoss
+from helpers import outputs, several_targets
+from helpers.several_targets import (
+    LABELS,
+    SMALL,
+    WEIGHT,
+    X_VALID,
+    Y_VALID,
+    C,
+    X,
+    Y,
+    quiet,
+)
 from skgoss import Booster, Dataset, LGBMClassifier, LGBMModel, LGBMRegressor
 from skgoss.training.multi_output import MultiOutput
 
@@ -172,8 +181,8 @@ def test_outputs_that_have_ended_try_again_as_single_fits_do():
 
 
 def test_a_round_that_fails_has_not_happened(monkeypatch):
-    booster, twin = of_levels(LEVELS), of_levels(LEVELS)
-    for each in (booster, twin):
+    booster, plain = of_levels(LEVELS), of_levels(LEVELS)
+    for each in (booster, plain):
         each.update()
     before = booster.predict(X)
     state = booster._fit.rounds
@@ -188,9 +197,9 @@ def test_a_round_that_fails_has_not_happened(monkeypatch):
             booster.update()
     np.testing.assert_array_equal(booster.predict(X), before)
     assert booster.current_iteration() == 1
-    for each in (booster, twin):
+    for each in (booster, plain):
         each.update()
-    np.testing.assert_array_equal(booster.predict(X), twin.predict(X))
+    np.testing.assert_array_equal(booster.predict(X), plain.predict(X))
 
 
 # --- Models ---------------------------------------------------------------------------

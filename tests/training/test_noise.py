@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from binned import build
-from ranks import by_partition
 
+from helpers.binned import build
+from helpers.ranks import by_partition
 from skgoss.distributed.row_partition import RowPartition
 from skgoss.objectives.objectives import TrainingRows
 from skgoss.training.noise import EqualRows, Errors, row_keys
@@ -23,7 +23,7 @@ def rows_of(weight=None):
     return TrainingRows(np.zeros(n), weight, RowPartition(n))
 
 
-def twin(copies, weight):
+def reference_noise(copies, weight):
     """What each row adds to the sum of the independent errors of equal rows."""
     size = np.empty(N)
     for key in np.unique(KEYS):
@@ -46,7 +46,7 @@ def test_equal_rows_share_the_noise_of_independent_ones(kind):
     else:
         weight = RNG.gamma(1.0, size=N)
         equal, copies = EqualRows(KEYS, rows_of(weight), None), one
-    expected = twin(copies.astype(int), weight)
+    expected = reference_noise(copies.astype(int), weight)
     np.testing.assert_allclose(equal.noise(SLOPE), expected, rtol=1e-6)
     # A power of two changes no bit of it.
     np.testing.assert_array_equal(equal.noise(1024 * SLOPE), 1024 * equal.noise(SLOPE))

@@ -1,10 +1,10 @@
-"""Rounds that go on whenever more of them are asked for."""
+"""Rounds that continue whenever more of them are asked for."""
 
 from math import inf, nan
 
 import pytest
-from fake_states import OneByOne
 
+from helpers.fake_states import OneByOne
 from skgoss.training.evaluation import EvalResult
 from skgoss.training.run import Run
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import twin
-from twin import Fit, fit, rounds_of, smooth_target, table
 
+from helpers.fits import Fit, fit, smooth_target, table
+from helpers.reference import grower_of, rounds_of
+from helpers.same_trees import assert_same_tree, assert_values, replay
 from skgoss import Booster, Dataset, LGBMClassifier, LGBMRegressor
 from skgoss._engine.training.sampling_kernels import bagging_mask, kept_rows
 
@@ -28,7 +29,7 @@ def noise(n_features: int, n: int = N) -> tuple[np.ndarray, np.ndarray]:
 def assert_same_models(one: Fit, other: Fit) -> None:
     assert one.ensemble.n_trees == other.ensemble.n_trees
     for a, b in zip(one.ensemble.trees, other.ensemble.trees, strict=True):
-        twin.assert_same_tree(a, b, rtol=0)
+        assert_same_tree(a, b, rtol=0)
 
 
 def assert_other_models(one: Fit, other: Fit) -> None:
@@ -112,10 +113,10 @@ def test_random_cuts_are_allowed_ones(options):
     X, y = data()
     fitted = fit(X, y, extra_trees=True, n_estimators=3, **options)
     for tree, gradient, hessian in rounds_of(fitted, None):
-        grower = twin.of_round(fitted, gradient, hessian)
-        leaves = grower.replay(tree, slack=1.0)
+        grower = grower_of(fitted, gradient, hessian)
+        leaves = replay(grower, tree, slack=1.0)
         if tree.n_leaves > 1 and "path_smooth" not in options:
-            twin.assert_values(tree, leaves, gradient, hessian, grower)
+            assert_values(tree, leaves, grower)
         assert min(leaf.count for leaf in leaves) >= fitted.settings.min_child_samples
 
 
@@ -174,7 +175,7 @@ def bag_sizes(fitted: Fit) -> list[int]:
     return [int(tree.leaf_count.sum()) for tree in fitted.ensemble.trees]
 
 
-def test_bags_are_drawn_every_so_many_rounds():
+def test_bags_are_drawn_every_subsample_freq_rounds():
     X, y = data()
     sizes = bag_sizes(fit(X, y, subsample=0.6, subsample_freq=3, n_estimators=9))
     assert sizes[0:3] == sizes[0:1] * 3
@@ -221,9 +222,9 @@ def test_rows_outside_the_bag_are_scored(objective, freq):
     seed = fitted.settings.bagging_seed
     for i, (tree, gradient, hessian) in enumerate(rounds_of(fitted, None)):
         bag = np.flatnonzero(bagging_mask(N, 0.4, seed, i - i % freq))
-        grower = twin.of_round(fitted, gradient, hessian, bag)
-        leaves = grower.replay(tree, slack=2e-3)
-        twin.assert_values(tree, leaves, gradient, hessian, grower)
+        grower = grower_of(fitted, gradient, hessian, bag)
+        leaves = replay(grower, tree, slack=2e-3)
+        assert_values(tree, leaves, grower)
 
 
 def test_an_empty_bag_holds_a_row():
@@ -262,7 +263,7 @@ def test_a_seed_draws_its_samples(seed):
         assert_same_models(first, fit(X, y, **options, **{other: 77}))
 
 
-def test_max_drop_0_is_no_limit():
+def test_max_drop_0_means_no_limit():
     options = {"boosting_type": "dart", "drop_rate": 1.0, "uniform_drop": True}
     options |= {"skip_drop": 0.0, "n_estimators": 8}
     X, y = data()

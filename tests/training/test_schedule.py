@@ -6,8 +6,8 @@ from functools import partial
 
 import numpy as np
 import pytest
-from fake_states import OneByOne
 
+from helpers.fake_states import OneByOne
 from skgoss.distributed.row_partition import RowPartition
 from skgoss.training import schedule
 from skgoss.training.evaluation import EvalResult

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_digits
-from twin import log1p_from_below
 
 import skgoss
+from helpers.reference import log1p_from_below
 from skgoss import (
     Booster,
     Dataset,
@@ -50,7 +50,7 @@ def signs_of(seed, round_index):
 
 @pytest.mark.parametrize(("rate", "l2"), [(0.1, 1.0), (1.0, 0.0)])
 @pytest.mark.parametrize("weight", [None, WEIGHT], ids=["plain", "weights"])
-def test_a_naive_twin(weight, rate, l2):
+def test_trees_agree_with_a_naive_reference(weight, rate, l2):
     seed, n_limited = 11, 0
     options = {"learning_rate": rate, "reg_lambda": l2, "boost_from_average": False}
     model = LGBMClassifier(**SHARED, **options, extra_seed=seed)

@@ -371,7 +371,7 @@ def test_nothing_explodes_in_many_long_steps(name, noise):
     assert width < 5.0 * np.ptp(np.quantile(target, [0.1, 0.9]))
 
 
-# --- Models that go on ----------------------------------------------------------------
+# --- Models that continue from others -------------------------------------------------
 
 
 @names
@@ -402,7 +402,7 @@ def test_a_model_that_goes_on_is_one_fit(name, options):
 @pytest.mark.parametrize("name", ["normal", "gamma_distribution", "negative_binomial"])
 @pytest.mark.parametrize("is_known", [False, True])
 def test_a_model_that_goes_on_is_as_certain_as_one_fit(name, is_known):
-    """Also if the earlier model does not tell what its spread has learned."""
+    """Even if the earlier model does not tell what its spread has learned."""
     X, rng = rows(4)
     y = rng.poisson(np.exp(1.0 + 2.0 * X[:, 0])) + (name != "negative_binomial")
     first = fitted(name, X[:N], y[:N], 40).booster_

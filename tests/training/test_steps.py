@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import twin
 from scipy.special import expit, log_softmax, softplus
-from twin import fit, smooth_target, table
 
+from helpers.fits import fit, smooth_target, table
+from helpers.reference import grower_of, log1p_from_below, rounds_of
+from helpers.same_trees import assert_values, replay
 from skgoss import LGBMClassifier, LGBMRegressor
 from skgoss.objectives.objectives import OBJECTIVES
 
@@ -46,7 +47,7 @@ def target(name, n, rng):
 @pytest.mark.parametrize("rate", [0.1, 0.5, 1.0])
 @pytest.mark.parametrize("name", LOSSES)
 def test_no_round_makes_the_loss_climb(name, rate, linear):
-    """Wherever the scores start, also where hessians are tiny beside gradients."""
+    """Wherever the scores start, even if hessians are tiny relative to gradients."""
     rng = np.random.default_rng(3)
     n = 2000
     X, y = rng.standard_normal((n, 4)), target(name, n, rng)
@@ -167,7 +168,7 @@ def test_without_the_limit_they_would(monkeypatch):
 
 
 def test_steps_of_a_forest_are_not_limited():
-    """Gradients near 1 beside hessians near exp(-9): a Newton step is 8,000 long."""
+    """Gradients near 1 and hessians near exp(-9): a Newton step is 8,000 long."""
     rng = np.random.default_rng(6)
     X = rng.standard_normal((500, 4))
     y = X[:, 0] + 0.5 * rng.standard_normal(500) > 0
@@ -186,7 +187,7 @@ def test_steps_of_a_forest_are_not_limited():
 @pytest.mark.parametrize(
     "name", ["binary", "cross_entropy", "poisson", "tweedie", "fair", "multiclass"]
 )
-def test_long_steps_are_the_twins(name):
+def test_long_steps_are_those_of_the_reference(name):
     """A learning rate of 2 lets many steps reach their limit."""
     X = table(900, 6, seed=3)
     signal = 3 * smooth_target(X)
@@ -207,10 +208,10 @@ def test_long_steps_are_the_twins(name):
         learning_rate=2.0,
     )
     limited = 0
-    for tree, gradient, hessian in twin.rounds_of(fitted, None):
-        grower = twin.of_round(fitted, gradient, hessian)
-        leaves = grower.replay(tree, slack=2e-3)
-        twin.assert_values(tree, leaves, gradient, hessian, grower)
+    for tree, gradient, hessian in rounds_of(fitted, None):
+        grower = grower_of(fitted, gradient, hessian)
+        leaves = replay(grower, tree, slack=2e-3)
+        assert_values(tree, leaves, grower)
         limited += sum(abs(grower.step(x.output)) < 2 * abs(x.output) for x in leaves)
     assert limited > 0
 
@@ -249,7 +250,7 @@ def test_the_limit_is_a_bound_of_the_logarithm_that_never_falls():
     x = np.sort(np.r_[0.0, 10.0 ** np.random.default_rng(0).uniform(-12, 12, 20000)])
     x = np.sort(np.r_[x, np.nextafter(x, np.inf), 2.0 ** np.arange(-11, 30) - 1])
     x = x[x >= 0]
-    limit = np.array([twin.log1p_from_below(value) for value in x])
+    limit = np.array([log1p_from_below(value) for value in x])
     assert np.all(np.diff(limit) >= 0)
     assert np.all((limit <= np.log1p(x)) & (limit >= 0.96 * np.log1p(x)))
     # It does not jump.

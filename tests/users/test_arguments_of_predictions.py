@@ -11,14 +11,14 @@ import warnings
 
 import numpy as np
 import pytest
-from families import FAMILIES, X, by_kind, fitted
 
+from helpers.families import FAMILIES, X, by_kind, fitted
 from skgoss import Booster, UnusedParameterWarning
 from skgoss.parameters.options import ARGUMENTS
 
 BEGINNINGS = ("predict", "staged_", "explain", "decision_function", "score")
 N_ROWS = 24
-# The rows, and what methods need besides.
+# The rows, and what else methods need.
 NEEDED = {"X", "data", "y", "times"}
 # A value that is not the default of each argument.
 VALUES = {

@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from grids import nightly_if
 
 import skgoss
+from helpers.grids import nightly_if
 
 SCRIPT = """\
 import skgoss

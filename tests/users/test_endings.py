@@ -154,7 +154,7 @@ def test_all_ends_within_a_round(monkeypatch, end, n_jobs):
     with pytest.raises(error):
         NESTINGS[nesting]({"n_jobs": n_jobs})
     assert time.monotonic() - begin < 10
-    # Nobody boosts beside the next fit, which is as ever.
+    # Nothing else boosts during the next fit, which is as before.
     n_rounds = rounds.n
     found = LGBMRegressor(n_estimators=5, n_jobs=n_jobs).fit(X, y)
     assert rounds.n == n_rounds + 5

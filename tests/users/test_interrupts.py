@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from interrupts import moments
 from sklearn.base import clone
 
 import skgoss
+from helpers.interrupts import moments
 from skgoss import Booster, Dataset, LGBMRegressor
 from skgoss.model_selection import GridSearchCV
 
@@ -257,7 +257,7 @@ def searched(**options: Any) -> GridSearchCV:
     return GridSearchCV(model, grid, cv=2, **options)
 
 
-# Estimators, and the attributes of their fits besides predictions.
+# Estimators, and the attributes of their fits other than predictions.
 ESTIMATORS = {
     "fit": (LGBMRegressor(n_estimators=3, **BASE), Y),
     "dart": (LGBMRegressor(n_estimators=3, **BASE | DART), Y),

@@ -1,4 +1,4 @@
-"""What scripts for LightGBM rely on, beside algorithms: values, names, attributes."""
+"""What scripts for LightGBM rely on, in addition to algorithms: values and names."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def test_bits_of_nodes_that_are_not_used_are_ignored(bits):
     assert f"decision_type={bits - 2}\n" in read.model_to_string()
 
 
-def test_words_of_files_are_no_objective():
+def test_words_of_files_are_not_an_objective():
     with pytest.raises(ValueError, match="'regression sqrt' is not known"):
         LGBMRegressor(objective="regression sqrt").fit(X, Y)
 

@@ -64,7 +64,7 @@ custom objectives: estimators/custom_regression custom_classification_returns_ra
 custom metrics: training/functions_of_two_three_and_four_arguments
 positions of documents: objectives/models_and_metrics_are_those_of_lightgbm
     positions_beside_a_text_file
-init_model: training/a_model_goes_on_from_another
+init_model: training/a_model_continues_from_another
     model_files/earlier_models_of_all_kinds
 model files: model_files/lightgbm_reads_our_files predictions_of_every_objective
     strings_and_files arguments_of_the_constructor
@@ -93,7 +93,7 @@ tools for LightGBM: ./tools_take_our_models
 pickle and clone: parameters/subclass_with_kwargs
 subclasses: parameters/a_subclass_with_a_default_of_its_own_takes_aliases
     attributes_of_a_subclass_are_not_overwritten
-threads: project/same_bits_on_any_number_of_threads
+threads: project/identical_models_on_any_number_of_threads
 min_child_samples: project/no_leaf_has_fewer_rows
 weights: project/whole_weights_are_copies rows_of_weight_zero_are_absent
 silence: project/nothing_is_printed
@@ -124,9 +124,9 @@ ONNX: export/values_that_float32_cannot_hold pipelines
 tree plots: plotting/categories_have_names
 column names: estimators/names_of_columns_come_and_go
 column order: estimators/names_of_columns_come_and_go
-large integers: columns/large_integers_are_told_apart
+large integers: columns/large_integers_are_distinguished
 text in an `ignore_column` of a file: sources/ignored_columns_may_hold_text
-sparse matrices of integers: fit/same_bits_of_whole_numbers
+sparse matrices of integers: fit/identical_models_of_whole_numbers
 failed fits: estimators/failed_fit_leaves_the_estimator_as_it_was
 estimators in files: model_files/models_of_all_kinds_come_back parameters_come_back
 incomplete files: utils/writing_that_fails_leaves_the_earlier_file
@@ -145,7 +145,7 @@ history of a model that ends early: training/history_is_as_long_as_the_model
 the training set alone, with two metrics: training/the_training_set_alone_stops_nothing
 weights of queries without relevant documents:
     estimators/weights_of_queries_without_relevant_documents
-max_drop=0: training/max_drop_0_is_no_limit
+max_drop=0: training/max_drop_0_means_no_limit
 verbosity: fit/early_stopping_tells_about_itself long_fits_show_a_bar_if_asked
 eval_set: training/labels_that_are_not_codes_stop_at_the_right_round
 a ranker without queries: estimators/one_query_without_marks
@@ -164,7 +164,7 @@ negative weights: users/weights
 multiclass of two classes: users/objective_and_classes_must_fit
     booster/two_classes_with_a_tree_for_each
 row and column sampling: training/a_bag_has_about_its_share a_seed_draws_its_samples
-GOSS: training/rows_are_the_twins
+GOSS: training/rows_are_those_of_the_reference
 options without effect on the model:
     fit/there_is_one_warning_of_all all_options
 metrics with custom objectives:
@@ -206,7 +206,7 @@ percentiles by other weights, and in 'mape':
 fractions in a categorical_feature column:
     columns/numbers_that_are_not_whole_are_refused
 fractions in a categorical column in predict:
-    fit/fractions_in_a_prediction_are_no_categories
+    fit/fractions_in_a_prediction_are_not_categories
 column numbers in categorical_feature that do not exist: ./modules
 a `Dataset` without label, in `train` and `cv`: ./modules
 an array in predict, after a fit to categories of a frame:
@@ -214,16 +214,16 @@ an array in predict, after a fit to categories of a frame:
 training that cannot split any further:
     training/a_fit_says_that_it_ended_before_the_rounds_asked_for
     callbacks_hear_of_rounds_in_which_no_tree_can_grow
-`objective="regression sqrt"`: users/words_of_files_are_no_objective
+`objective="regression sqrt"`: users/words_of_files_are_not_an_objective
 the training set twice in eval_set:
     training/the_training_set_more_than_once_with_other_weights
-init_score: training/start_scores_go_on_from_another_model
+init_score: training/start_scores_continue_from_another_model
     start_scores_alone_are_lightgbm_s_rule
     boosting_starts_from_the_best_constant_beside_start_scores
 init_score of the training set alone:
     fit/evaluation_sets_without_the_start_scores_that_the_training_set_has
 init_model whose raw scores have another meaning:
-    fit/scores_of_another_kind_to_go_on_from
+    fit/scores_of_another_kind_to_continue_from
 init_score with init_model: booster/init_model_replaces_init_score
     training/an_earlier_model_replaces_start_scores
 leaf size limits: project/no_leaf_has_fewer_rows no_leaf_has_less_curvature
@@ -232,16 +232,17 @@ linear leaves far from their rows: model/far_rows_are_clipped
 linear leaves and missing values:
     model/leaves_of_any_size lines_of_rows_with_gaps_do_not_raise_the_loss
     a_line_has_the_rows_that_it_was_fitted_on
-steps of linear leaves: model/leaves_of_classes_are_those_of_a_twin
+steps of linear leaves: model/leaves_of_classes_agree_with_the_reference
 SHAP values of linear trees: model/linear_leaves_by_all_subsets
 monotone_constraints with linear_tree: model/what_linear_leaves_cannot_do
-large steps: training/long_steps_are_the_twins steps_of_a_forest_are_not_limited
+large steps: training/long_steps_are_those_of_the_reference
+    steps_of_a_forest_are_not_limited
 private names: ./modules
 shap explainers: model/trees_for_shap what_shap_does_not_know ./tools_take_our_models
 lists in categorical_feature: users/ordered_categories_are_codes
 feature costs: users/costs_of_features
 parser_config_file: users/parsers_of_files
-position weights: objectives/a_step_is_that_of_the_twin
+position weights: objectives/steps_agree_with_the_reference
     a_query_of_weight_two_is_two_queries
 feature_name of fit: training/names_of_columns users/names_that_were_given_to_an_array
 labels of 'binary' in train: users/binary_labels
@@ -261,7 +262,8 @@ refit of 'poisson', 'gamma' and 'tweedie': fit/refit_of_logarithms_has_no_scale
 refit of `linear_tree`: users/refitted_leaves_without_slopes_are_those_of_other_trees
 `set_train_data_name` after `free_dataset`:
     users/the_name_of_a_training_set_that_is_gone
-lambdarank sigmoids: objectives/lambdarank_twin lambdarank_is_that_of_lightgbm
+lambdarank sigmoids: objectives/lambdarank_agrees_with_the_reference
+    lambdarank_is_that_of_lightgbm
 """
 
 

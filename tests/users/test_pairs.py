@@ -29,10 +29,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from sequences import Rows
 from sklearn.model_selection import GroupKFold
 
 import skgoss
+from helpers.sequences import Rows
 from skgoss import Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor
 from skgoss.parameters import presets
 from skgoss.sources import source
@@ -261,7 +261,7 @@ def test_rows_of_weight_zero_do_not_fill_a_column(monkeypatch):
     assert one == other
 
 
-# Ways of fitting that rows may come to, besides the columns.
+# Kinds of fits, in addition to kinds of columns.
 MORE = {
     "folds": {"folds": FOLDS},
     "preset": {"preset": "accurate"},

@@ -1,4 +1,4 @@
-"""Arguments with a value for each row, in any container beside any other.
+"""Arguments with a value for each row, in any container together with any other.
 
 The first table has the targets: whatever holds ``X`` and ``y``, and whatever are the
 evaluation sets, the fit is that of arrays. The second one has all arguments: values in
@@ -14,9 +14,9 @@ from functools import partial
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sequences import Rows
 
 import skgoss
+from helpers.sequences import Rows
 from skgoss import Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor, ndcg_scorer
 
 pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")

@@ -7,16 +7,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scripts import (
-    LEAVES,
-    clients,
-    curve,
-    diabetes,
-    fraud,
-    sales,
-    script,
-    searches,
-)
 from sklearn.metrics import (
     average_precision_score,
     f1_score,
@@ -26,6 +16,17 @@ from sklearn.metrics import (
     roc_auc_score,
 )
 from sklearn.model_selection import StratifiedKFold
+
+from helpers.scripts import (
+    LEAVES,
+    clients,
+    curve,
+    diabetes,
+    fraud,
+    sales,
+    script,
+    searches,
+)
 
 
 def rmse(y, prediction):

@@ -8,9 +8,9 @@ from functools import cache
 
 import numpy as np
 import pytest
-from families import FAMILIES, N_ROWS, X, fitted
-from model_files_alike import assert_same
 
+from helpers.families import FAMILIES, N_ROWS, X, fitted
+from helpers.model_files_alike import assert_same
 from skgoss import Booster
 from skgoss.objectives.objectives import OBJECTIVES
 
@@ -68,7 +68,7 @@ def test_lightgbm_reads_the_raw_scores(case, lightgbm):
 @pytest.mark.parametrize("case", CASES)
 def test_onnx_has_the_same_predictions(case):
     pytest.importorskip("onnxruntime")
-    from onnx_sessions import assert_same, run
+    from helpers.onnx_sessions import assert_same, run
 
     booster, spec = model_of(case).booster_, OBJECTIVES.get(CASES[case][0])
     expected, raw = (booster.predict(X, raw_score=kind) for kind in (False, True))

@@ -36,7 +36,7 @@ def rounded(x: Fraction) -> Fraction:
 
 
 def is_nearest_log(found: float, x: Fraction) -> bool:
-    """Whether the logarithm of x is between the middles to the floats beside."""
+    """Whether the logarithm of x is between the middles to the next floats."""
     own = Fraction(found)
     low = (own + Fraction(math.nextafter(found, -math.inf))) / 2
     high = (own + Fraction(math.nextafter(found, math.inf))) / 2

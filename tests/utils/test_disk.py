@@ -7,9 +7,9 @@ import re
 import stat
 
 import pytest
-from model_files_alike import boosters
 
 import skgoss
+from helpers.model_files_alike import boosters
 
 
 def test_places_that_cannot_be_written(tmp_path):

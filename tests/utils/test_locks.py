@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
-from interrupts import moments
 
+from helpers.interrupts import moments
 from skgoss import (
     Booster,
     Dataset,
@@ -139,11 +139,11 @@ def test_a_round_that_fails_changes_nothing():
     with pytest.raises(ZeroDivisionError):
         booster.update(train_set=other, fobj=fail)
     assert booster.train_set is train_set
-    assert not booster.update()  # goes on with the objective and rows that it had
-    twin = Booster({**PARAMS, "objective": "binary"}, Dataset(X, CLASSES))
-    twin.update()
-    twin.update()
-    assert (booster.predict(X) == twin.predict(X)).all()
+    assert not booster.update()  # continues with the objective and rows that it had
+    plain = Booster({**PARAMS, "objective": "binary"}, Dataset(X, CLASSES))
+    plain.update()
+    plain.update()
+    assert (booster.predict(X) == plain.predict(X)).all()
 
 
 def test_metrics_are_not_computed_while_a_round_grows():
@@ -234,7 +234,7 @@ def test_an_estimator_predicts_while_it_is_fitted_again():
 
 
 def test_an_evaluation_set_has_the_bins_of_its_fit():
-    """Another fit bins the training set anew before the evaluation set is binned."""
+    """Another fit bins the training set again before the evaluation set is binned."""
     train_set = Dataset(X, Y, free_raw_data=False)
     valid = Dataset(X[:99], Y[:99], reference=train_set, free_raw_data=False)
     expected: dict[str, dict[str, list[float]]] = {}

@@ -10,11 +10,11 @@ import sysconfig
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier, Event
 
-import golden
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from helpers import golden
 from skgoss import Booster, Dataset, LGBMClassifier
 from skgoss.utils import threads
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from reading import columns
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
+from helpers.reading import columns
 from skgoss.binning.find_bins import BinMapper
 from skgoss.columns.columns import Columns
 
@@ -39,7 +39,7 @@ def table(n_rows: int = N_ROWS, seed: int = 0) -> np.ndarray:
 
 
 def both(X: np.ndarray, explicit: bool = False) -> tuple[Columns, Columns]:
-    """The columns of a matrix and of its sparse twin, which may store some zeros."""
+    """The columns of a matrix, dense and sparse; the latter may store some zeros."""
     matrix = sparse.csr_array(X)
     if explicit:
         stored = (X != 0) | (np.random.default_rng(9).random(X.shape) < 0.2)

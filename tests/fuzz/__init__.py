@@ -1,0 +1,1 @@
+"""Fuzzing of what reads files and states, and the bytes it begins with."""

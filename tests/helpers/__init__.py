@@ -1,0 +1,1 @@
+"""What tests share: data, reference implementations, and ways to compare models."""

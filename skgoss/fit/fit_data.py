@@ -492,12 +492,22 @@ class FitData:
             most,
             may_fold=searches and not is_evaluated,
             may_be_linear=self._may_be_linear,
+            may_have_pairs=not self.no_pairs(),
         )
         chosen, search = settings.checked(params, owner), None
+        # Start scores and spreads are those of one fit.
+        may_be_mean = (
+            not is_evaluated
+            and self.init_model is None
+            and self.rows.init_score is None
+            and self.link.distribution is None
+        )
         # Functions have no loss to compare candidates by, but sets have metrics.
         if searches and not (is_evaluated and callable(settings.objective)):
             n_rows = self.rows.collectives.total(len(self.rows))
-            search = presets.search(settings, chosen, params, most, n_rows)
+            search = presets.search(
+                settings, chosen, params, most, n_rows, may_be_mean=may_be_mean
+            )
         if search is None and chosen.folds is None and not is_evaluated:
             # Rows would have to be held out.
             params.pop("early_stopping_round", None)

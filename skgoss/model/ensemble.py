@@ -310,6 +310,19 @@ class Ensemble:
         single = [self.of_scores(k, k + 1) for k in range(self.n_scores)]
         return side_by_side([*map(Ensemble.scaled, single, factors, added)])
 
+    def on_columns(self, numbers: NDArray[np.int32], n_features: int) -> Ensemble:
+        """The same trees, whose columns have other ``numbers`` among ``n_features``."""
+        feature = numbers[self.arrays["split_feature"]]
+        linear = self.linear
+        if linear is not None:
+            linear = linear._replace(feature=numbers[linear.feature])
+        return replace(
+            self,
+            arrays=self.arrays | {"split_feature": feature},
+            n_features=n_features,
+            linear=linear,
+        )
+
     def with_leaves(
         self, values: Floats, linear: LinearLeaves | None = None
     ) -> Ensemble:

@@ -148,11 +148,11 @@ class OutOfFold:
         ):
             raise ValueError(f"the targets of {_OWNER} must be numbers of classes")
 
-    def for_one_model(self, n_rounds: int) -> Self:
+    def for_all_rows(self, n_rounds: int, n_starts: int) -> Self:
         """The same for a model that was fitted on all rows."""
         rows = self.calibration
         calibration = rows and rows.for_one_model(n_rounds)
-        return replace(self, calibration=calibration, n_starts=1)
+        return replace(self, calibration=calibration, n_starts=n_starts)
 
     def without_folds(self) -> Self:
         """The same for a model whose trees have changed."""

@@ -29,8 +29,8 @@ _FEW_ROWS = 2_000
 # The levels of the tests that compare candidates on their folds, likewise.
 _LEVELS = 0.2, 0.4
 
-# Where the best candidate wants as many usual rounds, there is little noise.
-_MANY_ROUNDS = 60
+# With fewer rows, folds cannot tell kinds of trees apart, so none is dropped.
+_ROWS_TO_DROP = 1_000
 
 # What a preset chooses for all candidates of a search.
 _OF_ALL = _OF_ROUNDS | {"folds"}
@@ -51,10 +51,11 @@ _MOST_LEAVES = 4 * 100 * 31
 class Search(NamedTuple):
     """How the number of rounds, and one of several configurations, is found.
 
-    Candidates grow on some folds, and those that fall behind leave. The one with the
-    best mean score is fitted on all rows, with a smaller learning rate and more rounds.
-    An evaluation set of the user stands for the folds: its rows are tested, and decide
-    when the last fit stops.
+    Candidates grow on some folds, and those that fall behind are dropped. The others
+    are fitted on all rows, with a smaller learning rate and more rounds, and the model
+    is their weighted mean, or the best one if it cannot be a mean. An evaluation set of
+    the user replaces the folds: its rows are tested, and decide when the last fit
+    stops.
     """
 
     n_folds: int
@@ -63,30 +64,20 @@ class Search(NamedTuple):
     rate: float  # the learning rate of the last fit
     is_rate_open: bool  # whether the user has left it to the preset
     without: dict[str, Any]  # of the last fit if there are too few rows for folds
-    level: float  # the level of the tests by which candidates leave a race
-    own: dict[str, Any]  # the candidate with the options of the user
+    level: float  # the level of the tests by which candidates are dropped
+    num_leaves: int  # those of the user
     # Options from which later batches are drawn: name, lowest and highest value, and
     # whether their logarithm is drawn.
     space: tuple[tuple[str, float, float, bool], ...] = ()
-    late: Kinds = ()  # candidates that are compared only if there is little noise
-    shared: frozenset[str] = frozenset()  # options that these take from the best one
-    n_batches: int = 2
+    n_batches: int = 1
     patience: int = 1  # batches without a better candidate before the search ends
+    is_mean: bool = False  # whether the model may be the mean of several candidates
 
-    def batch(
-        self, number: int, best: Mapping[str, Any], n_rounds: float, seed: int
-    ) -> Kinds:
-        """Candidates that are compared at the same time.
-
-        The ``best`` one of those before wants ``n_rounds`` of the usual learning rate.
-        """
+    def batch(self, number: int, seed: int) -> Kinds:
+        """Candidates that are compared at the same time."""
         if number == 0:
             return self.candidates
-        if number == 1:
-            kinds = self.late if n_rounds >= _MANY_ROUNDS else ()
-            shared = {name: best[name] for name in self.shared & best.keys()}
-            return tuple(kind | shared for kind in kinds)
-        random = np.random.default_rng([seed, number - 1])
+        random = np.random.default_rng([seed, number])
         return tuple(self._drawn(random) for _ in range(_BATCH))
 
     def _drawn(self, random: np.random.Generator) -> dict[str, Any]:
@@ -139,6 +130,7 @@ RATE_OF_LAST_FIT = 0.05
 _ACCURATE = {
     "extra_trees": False,
     "linear_tree": False,
+    "pair_features": False,
     "learning_rate": RATE_OF_LAST_FIT,
     "num_leaves": 15,
     "min_child_samples": 5,
@@ -160,16 +152,15 @@ _ACCURATE_ON_FOLDS = _ACCURATE | {
 }
 # Another kind of trees. Random thresholds regularize, so little else has to.
 _RANDOM_THRESHOLDS = {"extra_trees": True, "min_child_samples": 1, "reg_lambda": 0.1}
-# Linear leaves, for tables with little noise: with random thresholds, which need no
-# samples beside them, and with the samples above. Lines through few rows leave their
-# range steeply.
-_ROWS_OF_LINES = {"min_child_samples": 20}
+# Linear leaves with random thresholds, which need no samples; also with pairs of
+# columns, for what no single column tells. Linear models of few rows leave their range
+# steeply.
+_ROWS_OF_LINEAR_LEAVES = frozenset({"min_child_samples"})
 _LINEAR = frozenset({"linear_tree"})
-_RANDOM_LINES = {"linear_tree": True, "extra_trees": True, "reg_lambda": 1.0}
-_LINES = {"linear_tree": True, **_ROWS_OF_LINES}
-# Small trees are better with lines, too, but learn slowly.
-_SMALL = {"num_leaves": 15}
-
+_PAIRS = frozenset({"pair_features"})
+_LINEAR_LEAVES = {"linear_tree": True, "extra_trees": True, "reg_lambda": 1.0}
+_SUMS = {"pair_features": "sums"}
+_PRODUCTS = {"pair_features": "products"}
 
 # Few events, which are noisy, want small trees. Folds of so few rows cannot tell kinds
 # of trees apart: to choose one by them is worse, so they find the rounds only.
@@ -206,7 +197,7 @@ _SPACE = (
 )
 _OF_CATEGORIES_TOO = _OF_CATEGORIES | {"max_cat_to_onehot"}
 _BATCH = 6
-_MOST_BATCHES = 21
+_MOST_BATCHES = 20
 _PATIENCE = 3
 
 # The first candidates of 'best', besides those of 'accurate'.
@@ -238,12 +229,14 @@ def chosen(
     *,
     may_fold: bool,
     may_be_linear: bool,
+    may_have_pairs: bool,
 ) -> dict[str, Any]:
     """The options that the preset chooses, by name; empty without a preset.
 
     Those that the user has ``passed`` stay. ``most_categories`` is the largest number
     of categories of a column. The models of folds are one of the results only if the
-    fit ``may_fold``, and linear leaves only if it ``may_be_linear``.
+    fit ``may_fold``; linear leaves and pairs of columns are compared only where they
+    are possible.
     """
     if settings.preset is None:
         return {}
@@ -251,14 +244,16 @@ def chosen(
     if settings.data_sample_strategy == "goss":
         left |= _SAMPLING
     if settings.linear_tree:
-        left |= _ROWS_OF_LINES.keys()
+        left |= _ROWS_OF_LINEAR_LEAVES
     if not (may_be_linear and settings.may_have(linear_tree=True)):
         left |= _LINEAR
+    if not may_have_pairs:
+        left |= _PAIRS
     preset = _PRESETS[settings.preset]
     is_alone = settings.folds is None and not (may_fold and "folds" in preset.on_folds)
     values = preset.alone if is_alone else preset.on_folds
     if str(settings.objective).startswith(_SURVIVAL):
-        values, left = values | _OF_SURVIVAL, left | _LINEAR
+        values, left = values | _OF_SURVIVAL, left | _LINEAR | _PAIRS
     if most_categories > _MANY:
         values = values | _OF_MANY_CATEGORIES
     return {name: value for name, value in values.items() if name not in left}
@@ -267,20 +262,20 @@ def chosen(
 def _candidates(
     own: Settings, chosen: Mapping[str, Any], most_categories: int
 ) -> Kinds:
-    """The configurations that a search compares.
-
-    Among them are the user's ``own`` options, so that no preset is worse than these.
-    """
+    """The configurations that a search compares."""
     if own.preset == "accurate" and str(own.objective).startswith(_SURVIVAL):
         return ({},)
     usual = _own(own, chosen)
     of_categories = {name: usual[name] for name in _OF_CATEGORIES & usual.keys()}
     found = [
         {},
-        _RANDOM_THRESHOLDS,
         of_categories if most_categories > _FEW else {},
-        usual,
-        usual | _RANDOM_LINES,
+        usual | _LINEAR_LEAVES,
+        usual | _LINEAR_LEAVES | _SUMS,
+        usual | _LINEAR_LEAVES | _PRODUCTS,
+        # Without linear leaves, what the user has.
+        {} if chosen.keys() >= _LINEAR else usual,
+        _RANDOM_THRESHOLDS,
         *(_MORE_KINDS if own.preset == "best" else ()),
     ]
     return _possible(found, chosen)
@@ -306,7 +301,9 @@ def _possible(kinds: Sequence[dict[str, Any]], chosen: Collection[str]) -> Kinds
 
 def default_trees() -> dict[str, Any]:
     """The options of a plain fit, where a preset or the user may have others."""
-    names = _ACCURATE.keys() | {"boosting_type", "data_sample_strategy", "folds"}
+    names = _ACCURATE.keys() | {
+        *("boosting_type", "data_sample_strategy", "multi_strategy", "folds")
+    }
     return {name: DEFAULTS[name] for name in sorted(names)}
 
 
@@ -316,11 +313,14 @@ def search(
     chosen: Mapping[str, Any],
     most_categories: int,
     n_rows: int,
+    *,
+    may_be_mean: bool = False,
 ) -> Search | None:
     """How the number of rounds is found; None if the user says it, or folds find it.
 
     ``own`` are the settings of the user, and ``settings`` have what the preset has
-    ``chosen``. ``most_categories`` is the largest number of categories of a column.
+    ``chosen``. ``most_categories`` is the largest number of categories of a column. The
+    mean of several candidates is the model only if it ``may_be_mean``.
     """
     by_folds = settings.folds is not None
     # Folds may end before the rounds that the user asks for. Functions have no loss.
@@ -335,19 +335,17 @@ def search(
     without: dict[str, Any] = {"early_stopping_round": None}
     if "n_estimators" in chosen:
         without["n_estimators"] = _ROUNDS_WITHOUT
-    usual, candidates = _own(own, chosen), _candidates(own, chosen, most_categories)
-    late = _possible([_LINES, usual | _RANDOM_LINES | _SMALL], chosen)
+    level = _LEVELS[n_rows >= _FEW_ROWS] if n_rows >= _ROWS_TO_DROP else 0.0
     found = Search(
         3,
         {"learning_rate": rate, "n_estimators": n_rounds, "early_stopping_round": None},
-        candidates,
+        _candidates(own, chosen, most_categories),
         settings.learning_rate,
         "learning_rate" in chosen,
         without,
-        _LEVELS[n_rows >= _FEW_ROWS],
-        usual,
-        late=tuple(kind for kind in late if kind not in candidates),
-        shared=_OF_CATEGORIES if most_categories > _FEW else frozenset(),
+        level,
+        own.num_leaves,
+        is_mean=may_be_mean and not by_folds,
     )
     if settings.preset != "best":
         return found

@@ -129,6 +129,34 @@ def joined(
     folds for each set of options, with their weights: see `hill_climbing`. ``rows`` are
     those of all processes that were split into folds.
     """
+    return _tested(*_joined_trees(kinds, weights), kinds, weights, rows)
+
+
+def of_all_rows(
+    trees: Ensemble,
+    kinds: Sequence[Sequence[FoldModel]],
+    weights: Sequence[float],
+    rows: Rows,
+) -> tuple[Trained, OutOfFold]:
+    """A model that was fitted on all rows, tested by the models of the folds.
+
+    For the other arguments see `joined`. The trees are those of a fit for each kind
+    that has a weight.
+    """
+    no_fold = np.full(trees.n_rounds, -1, dtype=np.int32)
+    trained, out_of_fold = _tested(trees, no_fold, kinds, weights, rows)
+    n_starts = sum(weight != 0 for weight in weights)
+    return trained, out_of_fold.for_all_rows(trees.n_rounds, n_starts)
+
+
+def _tested(
+    trees: Ensemble,
+    fold_of_round: NDArray[np.int32],
+    kinds: Sequence[Sequence[FoldModel]],
+    weights: Sequence[float],
+    rows: Rows,
+) -> tuple[Trained, OutOfFold]:
+    """Trees with their tests by the models of the folds."""
     folds = [_weighted(models, weights) for models in zip(*kinds, strict=True)]
     history: History = {}
     for model in kinds[int(np.argmax(weights))]:
@@ -139,7 +167,6 @@ def joined(
         for name, value in fold.tests().items():
             best_score.setdefault(fold.evaluation_set.name, {})[name] = value
             metrics.setdefault(name, []).append(value)
-    trees, fold_of_round = _joined_trees(kinds, weights)
     tested = [fold.test for fold in folds]
     calibration = None
     # Predictions for new rows have no initial scores; intervals are of one target.
@@ -249,22 +276,36 @@ def _joined_trees(
         for fold, model in enumerate(models)
         if weight
     ]
-    first, n_rounds = models[0][0], [model.n_rounds for model, *_ in models]
-    # A forest divides by the number of all rounds.
-    share = [sum(n_rounds) / n if first.trees.average else 1.0 for n in n_rounds]
-    index = np.concatenate([np.arange(n) for n in n_rounds])
-    order = np.argsort(index, kind="stable")
-    folds = np.repeat([fold for *_, fold in models], n_rounds)[order]
-    grown = [model.new_trees() for model, *_ in models]
-    ensembles = [
-        trees.scaled(weight * factor)
-        for trees, (_, weight, _), factor in zip(grown, models, share, strict=True)
-    ]
-    trees = ensembles[0].joined(*ensembles[1:]).chosen(order)
+    first = models[0][0]
+    trees, order = weighted_sum(
+        [(model.new_trees(), weight) for model, weight, _ in models]
+    )
+    folds = np.repeat(
+        [fold for *_, fold in models], [model.n_rounds for model, *_ in models]
+    )[order]
     if first.first_round:
         trees = first.trees.truncated(first.first_round).joined(trees)
     shared = np.full(first.first_round, -1)
     return trees, np.concatenate([shared, folds]).astype(np.int32)
+
+
+def weighted_sum(
+    members: Sequence[tuple[Ensemble, float]],
+) -> tuple[Ensemble, NDArray[np.int64]]:
+    """Ensembles times their weights as one, and the order of its rounds.
+
+    The first rounds of all members come first, then the second ones, and so on.
+    """
+    n_rounds = [trees.n_rounds for trees, _ in members]
+    # A forest divides by the number of all rounds.
+    is_mean = members[0][0].average
+    factors = [sum(n_rounds) / n if is_mean else 1.0 for n in n_rounds]
+    order = np.argsort(np.concatenate([*map(np.arange, n_rounds)]), kind="stable")
+    scaled = [
+        trees.scaled(weight * factor)
+        for (trees, weight), factor in zip(members, factors, strict=True)
+    ]
+    return scaled[0].joined(*scaled[1:]).chosen(order), order
 
 
 def _out_of_fold(models: Sequence[FoldModel], n_rows: int) -> Floats:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.fit import fit_data, pair_features, unused_options
 from skgoss.fit.arguments import FitArguments, InputSet
 from skgoss.fit.fit import BuildBins, Fit, PreparedFit
@@ -15,7 +14,7 @@ from skgoss.fit.task import Task
 from skgoss.fit.time_limit import INTERRUPTIONS, NO_LIMIT, TimeLimit
 from skgoss.model.fitted import EstimatorRecord, FittedModel
 from skgoss.parameters.settings import Settings
-from skgoss.several_fits.folds import FoldFits
+from skgoss.several_fits.folds import FoldFits, in_bins
 from skgoss.several_fits.preset_search import PresetSearch
 from skgoss.training.evaluation import EvaluationSet
 from skgoss.utils.messages import warn_unused
@@ -99,7 +98,7 @@ def _chosen_fit(
     if pairs is not None and (sets or no_folds):
         _refuse_folds(data, no_folds)
     external = next((named for named in sets if named.rows is not data.rows), None)
-    prepared = _with_bins(prepared, splits)
+    prepared = in_bins(prepared, len(splits.rows))
     if data.search is None:
         assert pairs is not None
         return FoldFits(prepared, splits, pairs)
@@ -144,33 +143,3 @@ def _refuse_folds(data: FitData, no_folds: str) -> None:
         )
     value = getattr(data.settings, name)
     raise ValueError(no_folds.format(option=f"{name}={value!r}"))
-
-
-def _with_bins(prepared: PreparedFit, splits: Splits) -> PreparedFit:
-    """The fit with the rows in the bins that all folds share."""
-    binned = _binned(prepared, splits)
-    binned.storage.pack()
-    data = prepared.data
-    rows = replace(data.rows, binned=binned)
-    data = data.replaced(rows=rows, fitted=rows)
-    # The trees of an earlier model need the values of each fold.
-    if rows.partition is not None and data.init_model is None:
-        data = data.without_values()
-    return replace(prepared, data=data)
-
-
-def _binned(prepared: PreparedFit, splits: Splits) -> BinnedDataset:
-    """The bins of all rows, on which rows of weight 0 have no influence."""
-    rows, setup, n_global = prepared.data.rows, prepared.setup, len(splits.rows)
-    weighted = rows.without_zero_weights()
-    binned, total = setup.binned(weighted), rows.collectives.total
-    if total(len(weighted)) == n_global or rows.binned is not None:
-        return rows.binned or binned
-    return binned.with_rows(
-        rows.columns,
-        prepared.data.settings,
-        rows=rows.numbers,
-        n_threads=setup.n_threads,
-        n_global=n_global,
-        collectives=rows.collectives,
-    )

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.binning.rows import Rows
 from skgoss.fit import callbacks
 from skgoss.fit.fit import AfterRound, Fit, MakeModel, PreparedFit
@@ -25,7 +26,7 @@ from skgoss.several_fits.blending import FoldModel
 from skgoss.training import loop
 from skgoss.training.callback_api import History
 from skgoss.training.evaluation import EvaluationSet
-from skgoss.training.loop import BestRound, Recorder
+from skgoss.training.loop import BestRound, Recorder, Trained
 from skgoss.training.schedule import at_once, run_all
 
 
@@ -60,6 +61,39 @@ class Folds:
         if self.external_set is not None:
             return learned, self.external_set
         return learned, EvaluationSet(f"fold_{number}", rows.take(test))
+
+
+def in_bins(prepared: PreparedFit, n_rows: int) -> PreparedFit:
+    """The fit with the rows in the bins that all folds share.
+
+    All processes have ``n_rows`` rows.
+    """
+    binned = _binned(prepared, n_rows)
+    binned.storage.pack()
+    data = prepared.data
+    rows = replace(data.rows, binned=binned)
+    data = data.replaced(rows=rows, fitted=rows)
+    # The trees of an earlier model need the values of each fold.
+    if rows.partition is not None and data.init_model is None:
+        data = data.without_values()
+    return replace(prepared, data=data)
+
+
+def _binned(prepared: PreparedFit, n_global: int) -> BinnedDataset:
+    """The bins of all rows, on which rows of weight 0 have no influence."""
+    rows, setup = prepared.data.rows, prepared.setup
+    weighted = rows.without_zero_weights()
+    binned, total = setup.binned(weighted), rows.collectives.total
+    if total(len(weighted)) == n_global or rows.binned is not None:
+        return rows.binned or binned
+    return binned.with_rows(
+        rows.columns,
+        prepared.data.settings,
+        rows=rows.numbers,
+        n_threads=setup.n_threads,
+        n_global=n_global,
+        collectives=rows.collectives,
+    )
 
 
 def threads_of_folds(prepared: PreparedFit, n_folds: int) -> tuple[int, int]:
@@ -153,23 +187,39 @@ class FoldFits:
             kind, n_threads = data.link.kind, prepared.setup.n_threads
             mapping = blending.spread(kinds, weights, rows, kept, kind, n_threads)
             kinds = [[model.mapped(*mapping) for model in models] for models in kinds]
-        result, out_of_fold = blending.joined(kinds, weights, rows)
-        if data.arguments.callbacks is not None:
-            _record(data.arguments.callbacks, result.history)
         if data.settings.refit:
             best = kinds[int(np.argmax(weights))]
             trees = self._refitted([model.n_rounds for model in best], make_model)
             if mapping is not None:
                 trees = trees.mapped(*mapping)
-            result = replace(result, ensemble=trees)
-            out_of_fold = out_of_fold.for_one_model(trees.n_rounds)
+            return self.tested(trees, kinds, weights)
+        return self._finished(*blending.joined(kinds, weights, rows))
+
+    def tested(
+        self,
+        trees: Ensemble,
+        kinds: Sequence[Sequence[FoldModel]],
+        weights: Sequence[float],
+    ) -> FittedModel:
+        """The model of trees that were fitted on all rows, and its tests by the folds.
+
+        For the other arguments see `blended`.
+        """
+        rows = self.splits.rows
+        return self._finished(*blending.of_all_rows(trees, kinds, weights, rows))
+
+    def _finished(self, result: Trained, out_of_fold: OutOfFold) -> FittedModel:
+        prepared, data = self.prepared, self.prepared.data
+        if data.arguments.callbacks is not None:
+            _record(data.arguments.callbacks, result.history)
         result = replace(result, out_of_fold=out_of_fold)
         prepared.report_choice()
         dataset = data.rows.binned
         assert dataset is not None
         prepared.warn_if_nothing_learned(result.ensemble, dataset)
         model = prepared.fitted_model(result, dataset)
-        return replace(model, baseline=_baseline(prepared, rows, out_of_fold))
+        baseline = _baseline(prepared, self.splits.rows, out_of_fold)
+        return replace(model, baseline=baseline)
 
     def _refitted(self, n_rounds: Sequence[int], make_model: MakeModel) -> Ensemble:
         """The trees of a fit to all rows, with the mean of numbers of rounds."""

@@ -86,8 +86,6 @@ class Racer:
     scores: list[NDArray[np.float64]] = field(default_factory=list)
     means: list[float] = field(default_factory=list)
     is_dropped: bool = False  # whether it fell behind
-    # Whether it is preferred to those that a test does not tell from it.
-    is_robust: bool = False
 
     @property
     def next_rounds(self) -> int:
@@ -217,24 +215,10 @@ def drop(racers: Sequence[Racer], level: float = LEVEL) -> None:
         racer.is_dropped = failed or _is_behind(racer, best, level)
 
 
-def winner(racers: Sequence[AnyRacer], level: float) -> AnyRacer:
-    """The best candidate, or a robust one that a test of folds does not tell from it.
-
-    One fold, such as an evaluation set, tells nothing. Without scores, it is the first.
-
-    References
-    ----------
-    L. Breiman et al., "Classification and Regression Trees", 1984: the model that is
-    preferred is chosen if its error is within a standard error of the least.
-    """
+def winner(racers: Sequence[AnyRacer]) -> AnyRacer:
+    """The best candidate; without scores, it is the first."""
     raced = [racer for racer in racers if racer.rounds]
-    best = max(raced, key=_best_mean, default=racers[0])
-    robust = [racer for racer in raced if racer.is_robust and not racer.is_dropped]
-    if not robust or len(best.scores[0]) < 2:
-        return best
-    preferred = max(robust, key=_best_mean)
-    gap = best.scores[best.best] - preferred.scores[preferred.best]
-    return best if _is_real(gap, level) else preferred
+    return max(raced, key=_best_mean, default=racers[0])
 
 
 def survivors(racers: Sequence[Racer], n_left: int) -> list[Racer]:

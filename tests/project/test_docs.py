@@ -457,10 +457,56 @@ def test_unknown_files_and_names_are_found():
     ]
 
 
+ALGORITHM = (DOCS / "algorithm.md").read_text(encoding="utf-8")
+
+
+def defines(path: str, name: str) -> bool:
+    """Whether a file defines a name such as `function` or `Class.method`."""
+    file = ROOT / path
+    text = file.read_text(encoding="utf-8") if file.is_file() else ""
+    for part in name.split("."):
+        defined = rf"^ *(?:cp?def|def|class)\b.*?\b{part}\b(?=[(:])|^{part} = "
+        if file.suffix == ".h":
+            defined = rf"^(?:static .*|#define |SIMD_KERNEL\()\b{part}\b(?=[(,])"
+        found = re.search(defined, text, re.M)
+        if not found:
+            return False
+        text = text[found.end() :]
+    return True
+
+
+def test_the_algorithm_shows_code_of_the_reference_implementation():
+    assert runpy.run_path(str(DOCS / "algorithm.py"))["markdown"]() == ALGORITHM
+    assert ALGORITHM.count("```py\n") > 8
+
+
+def test_files_and_functions_of_the_algorithm_exist():
+    rows = re.findall(
+        r"^\| (fast|plain|test) \| `([\w.]+)` \| `([\w/.]+)` \|$", ALGORITHM, re.M
+    )
+    assert len(rows) == ALGORITHM.count(" | `skgoss/") + ALGORITHM.count(" | `tests/")
+    assert [row for row in rows if not defines(row[2], row[1])] == []
+    # Each step names what does it fast, and what does it plainly or tests it.
+    steps = re.split(r"^\| \| function \| file \|$", ALGORITHM, flags=re.M)[1:]
+    assert len(steps) > 10
+    assert all("| fast |" in s and re.search(r"\| (plain|test) ", s) for s in steps)
+
+
+def test_functions_that_are_not_defined_are_found():
+    engine = "skgoss/_engine/training"
+    assert defines(f"{engine}/gains.h", "leaf_step")
+    assert not defines(f"{engine}/leaf_values.pyx", "leaf_step")  # it is called there
+    assert defines(f"{engine}/leaf_values.pyx", "fill_leaves")
+    assert not defines(f"{engine}/tree.pyx", "fill_leaves")
+    assert defines("skgoss/training/boosting.py", "Boosting.current_iteration")
+    assert not defines("skgoss/training/boosting.py", "Boosting.grow_leaves")
+    assert not defines("skgoss/training/boosted.py", "Boosting")
+
+
 def test_every_module_is_listed():
-    rooms = runpy.run_path(str(DOCS / "rooms.py"))
+    generator = runpy.run_path(str(DOCS / "modules.py"))
     page = (DOCS / "modules.md").read_text(encoding="utf-8")
-    assert rooms["markdown"]() == page
+    assert generator["markdown"]() == page
     folders = {path.parent for path in (ROOT / "skgoss").rglob("__init__.py")}
     headings = set(re.findall(r"^## `([\w/]+)/`$", page, re.MULTILINE))
     assert headings == {path.relative_to(ROOT).as_posix() for path in folders}
@@ -475,7 +521,7 @@ def test_the_picture_shows_the_layers():
     ]
     page = (DOCS / "design.md").read_text(encoding="utf-8")
     picture = page[page.index("```text\n") + 8 :].partition("```")[0]
-    # What a room does stands behind three spaces or more.
+    # Descriptions follow after three spaces or more.
     lines = [
         line.split()[: len(layer)]
         for line, layer in zip(picture.splitlines(), layers, strict=True)

@@ -1,4 +1,4 @@
-"""Write docs/modules.md: what each module is for, from what it begins with."""
+"""Write docs/modules.md: each module and the first sentence of its docstring."""
 
 import ast
 import re
@@ -8,13 +8,14 @@ MODULES = Path(__file__).with_name("modules.md")
 ROOT = MODULES.parents[1]
 HEAD = """# Modules
 
-What each module is for, by room. [design.md](design.md) describes the rooms, and the
-way of a fit through them. A name stands for a `.py` or `.pyx` file with its `.pxd` and
-`.h`.
+What each module is for, by subpackage. [design.md](design.md) describes the subpackages
+and the call path of a fit, and [algorithm.md](algorithm.md) the algorithm, with the
+modules that implement each step. A name stands for a `.py` or `.pyx` file with its
+`.pxd` and `.h`.
 
-<!-- `python docs/rooms.py` writes this page. -->
+<!-- `python docs/modules.py` writes this page. -->
 """
-# What tells the job of a module that has several files: the first that there is.
+# The file that describes a module with several files: the first of these that exists.
 SUFFIXES = (".py", ".pyx", ".pxd", ".h")
 
 
@@ -27,7 +28,7 @@ def sources(folder: Path) -> dict[str, Path]:
 
 
 def job(path: Path) -> str:
-    """The first sentence of a module."""
+    """The first sentence that describes a module."""
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".py":
         described = ast.get_docstring(ast.parse(text)) or ""
@@ -37,7 +38,9 @@ def job(path: Path) -> str:
     paragraph = re.split(r"\n\s*\*?\s*\n", described.strip())[0]
     sentence = re.split(r"\.(?:\s|$)", re.sub(r"\s+(\* )?", " ", paragraph))[0]
     if not sentence:
-        raise ValueError(f"{path} does not begin with what the module is for")
+        raise ValueError(
+            f"{path} must begin with a sentence that says what the module is for"
+        )
     return sentence
 
 

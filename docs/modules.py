@@ -39,7 +39,7 @@ def job(path: Path) -> str:
     sentence = re.split(r"\.(?:\s|$)", re.sub(r"\s+(\* )?", " ", paragraph))[0]
     if not sentence:
         raise ValueError(
-            f"{path} must begin with a sentence that says what the module is for"
+            f"{path} must begin with a sentence about its module"
         )
     return sentence
 

@@ -37,7 +37,7 @@ def is_named(node: ast.AST, name: str) -> bool:
 def included(match: re.Match[str]) -> str:
     """A comment, followed by the code that it names."""
     names = match["names"].split(", ")
-    code = "\n\n".join(definition(match["path"], name) for name in names)
+    code = "\n\n\n".join(definition(match["path"], name) for name in names)
     return f"{match['comment']}```py\n{code}\n```\n"
 
 

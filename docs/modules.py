@@ -38,9 +38,7 @@ def job(path: Path) -> str:
     paragraph = re.split(r"\n\s*\*?\s*\n", described.strip())[0]
     sentence = re.split(r"\.(?:\s|$)", re.sub(r"\s+(\* )?", " ", paragraph))[0]
     if not sentence:
-        raise ValueError(
-            f"{path} must begin with a sentence about its module"
-        )
+        raise ValueError(f"{path} must begin with a sentence about its module")
     return sentence
 
 

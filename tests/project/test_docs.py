@@ -77,7 +77,7 @@ def test_pages_say_what_to_install(page):
 def test_packages_that_pages_need_are_read():
     assert PAGES.needs("# A page\n") == ["skgoss"]
     assert PAGES.needs('*Needs: `pip install "skgoss[a]" b`.*') == ["skgoss[a]", "b"]
-    assert PAGES.needs('"""To run it: ``pip install skgoss b``.\n"""') == ["skgoss", "b"]
+    assert PAGES.needs('"""``pip install skgoss b``.\n"""') == ["skgoss", "b"]
     assert len([text for text in TEXTS.values() if PAGES.needs(text)[1:]]) > 10
 
 
@@ -546,6 +546,30 @@ def test_links_lead_somewhere():
         for page in pages
         for link in re.findall(r"\]\(([^)#:]+)[^):]*\)", page.read_text("utf-8"))
         if not (page.parent / link).exists()
+    ]
+    assert broken == []
+
+
+def anchors(page: Path) -> set[str]:
+    """What links to the headings of a page end with, as GitHub and the site make it."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.M | re.S)
+    headings = (heading.lower() for heading in re.findall(r"^#+ (.+)$", text, re.M))
+    return {re.sub(r"[^\w -]", "", h).replace(" ", "-") for h in headings}
+
+
+def test_links_lead_to_headings():
+    pages = [*DOCS.glob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+    link_to_heading = re.compile(r"\]\(([\w./-]*\.md|)#([^)]+)\)")
+    links = [
+        (page, *link)
+        for page in pages
+        for link in link_to_heading.findall(page.read_text("utf-8"))
+    ]
+    assert len(links) > 100
+    broken = [
+        (page.name, path, anchor)
+        for page, path, anchor in links
+        if anchor not in anchors(page.parent / path if path else page)
     ]
     assert broken == []
 

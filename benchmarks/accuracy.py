@@ -21,7 +21,7 @@ FOLDS = 5
 # Test rows by training rows of a fold.
 OVERLAP = 1 / (FOLDS - 1)
 CLIMB = "largest climb of the training loss"
-# A difference of so many standard errors to the worse is more than noise.
+# Worse by at least this many standard errors is more than noise.
 LIMIT = 2.0
 
 
@@ -59,7 +59,7 @@ def fold_scores(
 
 
 def largest_climb(history: Mapping[str, Mapping[str, Sequence[float]]]) -> float:
-    """By how much the training loss rose in a round, as a share of its first value."""
+    """The largest increase of the training loss in a round, by its first value."""
     (losses,) = next(iter(history.values())).values()
     return max(0.0, float(np.diff(losses).max(initial=0.0)) / losses[0])
 

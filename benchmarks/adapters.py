@@ -1,4 +1,4 @@
-"""One adapter per library: equal parameters in each library's own words."""
+"""One adapter per library: equal parameters by each library's names."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _option_of_xgboost(model: Any, after_round: Callable[[], None]) -> dict[str,
 
 @dataclass(frozen=True)
 class Library:
-    """How a library says what LightGBM's scikit-learn interface says.
+    """How a library expresses the options of LightGBM's scikit-learn interface.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ LIBRARIES: Mapping[str, Library] = {
         words={
             "num_leaves": "max_leaves",
             "min_child_samples": None,
-            # It draws new rows every round anyhow.
+            # It always draws new rows in each round.
             "subsample_freq": None,
             **_SAMPLING,
             **_STORAGE,

@@ -61,7 +61,7 @@ class Run:
 
 
 def rows(shape: str, scale: float) -> tuple[Any, np.ndarray, int]:
-    """The rows to learn from, the labels, and how many rows a chunk has."""
+    """The training rows, the labels, and the number of rows of a chunk."""
     problem = SHAPES[shape](scale)
     X, y = problem.train
     X = X if issparse(X) else X.astype(np.float32)
@@ -77,7 +77,7 @@ def local(shape: str, scale: float, threads: int) -> Run:
 
 
 def spread(library: str, shape: str, scale: float, n_workers: int) -> Run:
-    """Time the second fit on so many workers."""
+    """Time the second fit on a number of workers."""
     from distributed import Client, LocalCluster
 
     with (

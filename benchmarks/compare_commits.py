@@ -122,7 +122,7 @@ def measured(name: str, place: Path, budget: float, *, counts: bool) -> float:
     """Time or count one shape in a new process that imports the package of a folder."""
     command = [sys.executable, __file__, "--turn", name, "--budget", str(budget)]
     if counts:
-        # So many calls at any speed: no budget of time.
+        # A fixed number of calls, whatever their time.
         command = ["perf", "stat", "-x,", "-e", "instructions:u", *command[:-1], "0"]
     environment = {**os.environ, "PYTHONPATH": str(place), "OMP_NUM_THREADS": "1"}
     done = subprocess.run(

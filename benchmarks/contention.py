@@ -29,7 +29,7 @@ GROUP, QUOTA, WORDS = (
 
 @contextmanager
 def _busy(n: int) -> Iterator[None]:
-    """So many processes that do nothing but use a core."""
+    """Run n processes that do nothing but use a core."""
     command = [sys.executable, "-c", "while True: pass"]
     processes = [subprocess.Popen(command) for _ in range(n)]
     try:
@@ -53,7 +53,7 @@ def _one_core() -> Iterator[None]:
 
 @contextmanager
 def _quota(percent: int) -> Iterator[None]:
-    """The processes may use so much of a core (Linux, as root)."""
+    """Limit the processes to a fraction of a core (Linux, as root)."""
     GROUP.mkdir(exist_ok=True)
     (GROUP / QUOTA).write_text(WORDS.format(1000 * percent))
     (GROUP / "cgroup.procs").write_text(str(os.getpid()))

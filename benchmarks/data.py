@@ -16,7 +16,7 @@ SHARED = Path(__file__).parents[2] / "shared" / "data"
 
 @dataclass(frozen=True)
 class Problem:
-    """Rows to learn from and rows held out.
+    """Training rows and rows held out.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class Problem:
 
     @property
     def train(self) -> tuple[Any, np.ndarray]:
-        """Features and targets to learn from."""
+        """Features and targets for training."""
         return self.X[: self.n_train], self.y[: self.n_train]
 
     @property
@@ -120,7 +120,7 @@ def dense_binary(scale: float = 1.0, n: int = 1_000_000) -> Problem:
 
 
 def dense_regression(scale: float = 1.0) -> Problem:
-    """Generate 500k x 50 float64 with 5 % missing and a continuous target."""
+    """Generate 500k x 50 float64 with 5% missing and a continuous target."""
     rng, n_train, n_test = _sizes(500_000, scale)
     X = rng.standard_normal((n_train + n_test, 50))
     y = signal(X) + rng.standard_normal(len(X))
@@ -446,7 +446,7 @@ def _flights_sample() -> Problem:
 def _rare_classes(n_tables: int = 21, n: int = 15_000) -> Problem:
     """Generate tables of eight classes, some very rare, most nearly separable.
 
-    Four of the ten columns are categories that mean nothing, 1 % of the labels are
+    Four of the ten columns are uninformative categories, 1% of the labels are
     random: leaves of tiny hessians abound.
     """
     import pandas as pd
@@ -509,7 +509,7 @@ def _weighted(task: str) -> Problem:
 
 
 def _rare_positives() -> Problem:
-    """Generate two classes of which one has 2 % of the rows."""
+    """Generate two classes of which one has 2% of the rows."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((40_000, 28))
     y = rng.random(len(X)) < 1 / (1 + np.exp(9 - 2 * signal(X)))

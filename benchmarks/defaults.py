@@ -237,7 +237,7 @@ def main() -> None:
     )
     line.add_argument("--threads", type=int, default=1)
     line.add_argument(
-        "--results", type=Path, help="a file that keeps the results, to go on from them"
+        "--results", type=Path, help="a file that keeps the results of earlier runs"
     )
     asked = line.parse_args()
     unknown = set(asked.tables).difference(names)

@@ -30,7 +30,7 @@ Predict = Callable[[Any], Any]
 
 
 def _skgoss(*objectives: str, **options: Any) -> Callable[..., Predict]:
-    """Of several objectives that targets may have, the likeliest by its folds."""
+    """Of the objectives that suit the targets, the one with the best folds."""
 
     def fit(X: Any, y: np.ndarray, seed: int) -> Predict:
         from skgoss import LGBMRegressor

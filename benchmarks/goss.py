@@ -38,7 +38,7 @@ class ByBoth(OneSideSampling):
         hessian: np.ndarray | None,
         n_threads: int,
     ) -> sampling.Sample:
-        """Draw rows by another score than the gradient, which the kernel knows."""
+        """Draw rows by another score than the gradient."""
         sees_all = not self.leaves_out or round_index + 1 <= self.warm_up
         if sees_all or hessian is None:
             return super().draw(round_index, gradient, hessian, n_threads)
@@ -54,7 +54,7 @@ class ByBoth(OneSideSampling):
 
 
 def noisy(problem: Problem, share: float = 0.1) -> Problem:
-    """Turn over a share of the labels: rows whose gradients stay large."""
+    """Flip a fraction of the labels: rows whose gradients stay large."""
     turned = np.random.default_rng(3).random(len(problem.y)) < share
     return replace(problem, y=np.where(turned, 1 - problem.y, problem.y))
 
@@ -64,7 +64,7 @@ DATA: Mapping[str, Callable[[], Problem]] = {
     **{name: SETS[name] for name in ("multiclass", "adult")},
     "flights, 98k rows": partial(SHAPES["flights"], 0.3),
     "generated, two classes, 120k rows": partial(SHAPES["binary"], 0.1),
-    "the same, 10 % of labels wrong": lambda: noisy(SHAPES["binary"](0.1)),
+    "the same, 10% of labels wrong": lambda: noisy(SHAPES["binary"](0.1)),
     "generated, seven classes, 36k rows": partial(SHAPES["multiclass"], 0.2),
     "six decades of weights": SETS["six decades of weights, binary"],
 }

@@ -1,4 +1,4 @@
-"""How do fits share a machine: in a grid search, and two large ones at once?"""
+"""How do fits share a machine: in a grid search, and two large fits at once?"""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def search(library: str) -> float:
 
 
 def crowd(library: str, scale: float, fits: int) -> float:
-    """Time so many large fits at once, in threads, each with n_jobs=2."""
+    """Time several large fits at once, in threads, each with n_jobs=2."""
     problem = dense_binary(scale)
     X, y = problem.train
     models = [make(library, "binary", {**EQUAL, "n_jobs": 2}) for _ in range(fits)]

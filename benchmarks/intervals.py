@@ -1,4 +1,4 @@
-"""Do prediction intervals cover what they say, how wide are they, what do they cost?
+"""Do intervals have their nominal coverage, how wide are they, what do they cost?
 
 Real tables of numbers, at most 3000 rows of each, ten random splits into three quarters
 for training and a quarter for testing. All variants use the same five folds and one

@@ -1,8 +1,8 @@
 """How fast are the settings that Kaggle's solutions published?
 
 Each setting is that of a published script: its parameters, a data frame of the
-competition's shape, an evaluation set, the training data watched where the script
-watches it, and early stopping. Only rows and rounds are fewer.
+competition's shape, an evaluation set, the metric of the training data if the script
+computes it, and early stopping. Only rows and rounds are fewer.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ class Setting:
     source : str
         Where the parameters were published.
     data : callable
-        Given a number of rows to learn from, the problem.
+        Given a number of training rows, the problem.
     rows, rounds : int
-        Rows to learn from at scale 1, and the limit of rounds.
+        Training rows at scale 1, and the limit of rounds.
     stopping : int
         Rounds without gain after which training stops.
     metric : str
@@ -357,7 +357,7 @@ SETTINGS: Mapping[str, Setting] = {
 
 @dataclass(frozen=True)
 class Run:
-    """What one fit took, and how far it came.
+    """What one fit took, and its result.
 
     The first round is not among those whose mean is `seconds_a_round`: the data is
     prepared in it.
@@ -389,7 +389,7 @@ Part = tuple[Any, np.ndarray, np.ndarray | None]
 
 
 def parts(setting: Setting, scale: float) -> tuple[Part, Part]:
-    """Return features, targets and weights to learn from, and those held out."""
+    """Return features, targets and weights for training, and those held out."""
     problem = setting.data(int(setting.rows * scale))
     at, weight = problem.n_train, problem.weight
     weights = (None, None) if weight is None else (weight[:at], weight[at:])

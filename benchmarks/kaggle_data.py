@@ -51,7 +51,7 @@ def _count(columns: Array, levels: tuple[float, float]) -> None:
 
 
 def _lose(rng: Generator, columns: Array, cause: Array, share: float) -> None:
-    """Drop the values of a share of the rows, the same rows in all the columns."""
+    """Drop the values of a fraction of the rows, the same rows in all columns."""
     noisy = cause + _normal(rng, len(cause))
     columns[:, noisy > np.quantile(noisy, 1 - share)] = np.nan
 
@@ -102,7 +102,7 @@ def _beside(*frames: pd.DataFrame) -> pd.DataFrame:
 
 
 def santander(n_train: int) -> Problem:
-    """Generate 200 independent columns of which each says little, 10 % positive.
+    """Generate 200 independent columns of which each explains little, 10% positive.
 
     Rounding leaves some columns few values, as in the competition.
     """
@@ -125,7 +125,7 @@ FRAUD_LEVELS = [5, 4, 4, 60, 60, 2, 2, 2, 3, 2, 2, 2, 2, 2, 2, 1700, 75, 130, 26
 
 
 def fraud(n_train: int) -> Problem:
-    """Generate 394 float32 columns and 20 categories, 3.5 % positive.
+    """Generate 394 float32 columns and 20 categories, 3.5% positive.
 
     Fifteen groups of columns are missing together, most of them are counts.
     """
@@ -150,7 +150,7 @@ def fraud(n_train: int) -> Problem:
 
 
 def home_credit(n_train: int) -> Problem:
-    """Generate 300 float64 columns, 100 of them 0 and 1, 8 % positive.
+    """Generate 300 float64 columns, 100 of them 0 and 1, 8% positive.
 
     Six groups of columns come from tables in which a part of the applicants is missing.
     """
@@ -172,7 +172,7 @@ PORTO_LEVELS = [4, 2, 7, 12, 2, 2, 9, 2, 17, 2, 5, 2, 104, 10]
 
 
 def porto_seguro(n_train: int) -> Problem:
-    """Generate 57 columns, 3.6 % positive, nearly unexplained.
+    """Generate 57 columns, 3.6% positive, nearly unexplained.
 
     17 columns of 0 and 1, 14 categories as integers and 16 counts, all int64, then 10
     float64 of which some have few values; -1 where a value is missing.
@@ -271,7 +271,7 @@ def jane_street(n_train: int) -> Problem:
 
 
 def elo(n_train: int) -> Problem:
-    """Generate loyalties of cards: 200 float64 and three int64; 1 % are far outside."""
+    """Generate loyalties of cards: 200 float64 and three int64; 1% are outliers."""
     rng, n = _start(n_train)
     hidden = _normal(rng, N_HIDDEN, n)
     mixed = _mixed(rng, hidden, 200, 1.0)
@@ -287,7 +287,7 @@ def elo(n_train: int) -> Problem:
 
 
 def instacart(n_train: int) -> Problem:
-    """Generate products of customers: 23 columns, two are categories, 10 % bought."""
+    """Generate products of customers: 23 columns, two are categories, 10% bought."""
     rng, n = _start(n_train)
     hidden = _normal(rng, N_HIDDEN, n)
     numbers = _mixed(rng, hidden, 16, 0.3)

@@ -1,11 +1,10 @@
-"""Do fits that know the times of their rows predict later rows as well as by hand?
+"""Do fits with `time` predict later rows as well as splits by hand?
 
-Tables with dates. The rows before three cuts are learned from, in random order, and
-the sixth of the rows after a cut is predicted. By hand, rows are sorted by time: the
-last fifth is an evaluation set, or scikit-learn's TimeSeriesSplit makes the folds. A
-loss is the squared error, or the log loss, divided by that of the evaluation set made
-by hand. Coverage is the share of later rows in their intervals, or in their sets of
-classes, for 90 %.
+Tables with dates. The rows before three cuts are learned from, in random order, and the
+sixth of the rows after a cut is predicted. By hand, rows are sorted by time: the last
+fifth is an evaluation set, or scikit-learn's TimeSeriesSplit makes the folds. A loss is
+the squared error, or the log loss, divided by that of the evaluation set made by hand.
+Coverage is the fraction of later rows in their 90% intervals or prediction sets.
 """
 
 from __future__ import annotations

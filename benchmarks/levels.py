@@ -1,4 +1,4 @@
-"""How long do libraries take that grow trees level by level, or choose their size?
+"""How long do libraries take that grow trees level-wise, or choose their size?
 
 Trees of one depth that may have all its leaves, the same number of them, on one thread.
 Perpetual has no such options, and is fitted at its defaults. Seconds are those of the

@@ -1,16 +1,16 @@
 """How long would a fit take on more cores than this machine has?
 
 Each parallel loop of skgoss, LightGBM or XGBoost is run part by part on one thread.
-Each part and each chunk of its work is measured; then they are dealt out to 2 to 64
+Each part and each chunk of its work is measured; then they are assigned to 2 to 64
 virtual cores. The time on P cores is the serial time, plus for each loop its longest
 part and what it costs to start it: ``--overhead`` nanoseconds times log2(its parts).
 `many_cores.c` says how parts are measured. It takes the place of OpenMP; the pool of
 skgoss hands its loops over to it.
 
 Not known to it: memory bandwidth, caches that cores share, lower clocks when all cores
-are busy, waiting for locks, threads that must be woken. So predictions are too good,
-most of all where loops stream through memory. LightGBM lays out rows in two ways; both
-are measured, and the better prediction counts. Linux on x86-64 and GCC only.
+are busy, waiting for locks, threads that must be woken. So predictions are too
+optimistic, most of all where loops stream through memory. LightGBM lays out rows in two
+ways; both are measured, and the better prediction counts. Linux on x86-64 and GCC only.
 
 Fits that run side by side (``--task folds``, ``cv``, ``search``) are measured one after
 the other, each with the threads that it would have; then they are dealt out to the
@@ -344,7 +344,7 @@ def measure(args):
 
 
 def measured(span, cores, call, recorder):
-    """One run of a function on so many virtual cores."""
+    """Run a function once on a number of virtual cores."""
     schedules, outside = [], []
     others = time.process_time() - time.thread_time()
     span.span_start(cores)
@@ -418,7 +418,7 @@ def name_places(places):
 
 
 def contributors(args, run, base):
-    """What keeps a run from being P times as fast: seconds lost, and why.
+    """Why a run is not P times as fast: the seconds lost by cause.
 
     Of loops that run as often in ``base``, on fewer cores, more work is lost, too.
     """
@@ -560,8 +560,12 @@ def parsed():
     parser.add_argument(
         "--cores", default="1,2,4,8,16,32,64", help="numbers of virtual cores"
     )
-    parser.add_argument("--top", type=int, default=0, help="list so many contributors")
-    parser.add_argument("--at", type=int, default=16, help="on so many cores")
+    parser.add_argument(
+        "--top", type=int, default=0, help="number of contributors to list"
+    )
+    parser.add_argument(
+        "--at", type=int, default=16, help="number of cores for the list"
+    )
     parser.add_argument(
         "--overhead",
         type=float,
@@ -581,7 +585,7 @@ def parsed():
         "--repeat",
         type=int,
         default=1,
-        help="keep the best of so many runs, which take turns",
+        help="number of alternating runs, of which the best is kept",
     )
     parser.add_argument(
         "--set",
@@ -599,7 +603,7 @@ def parsed():
         type=int,
         default=0,
         metavar="THREADS",
-        help="measure so many real threads instead",
+        help="measure this number of real threads instead",
     )
     parser.add_argument("--library", help=argparse.SUPPRESS)  # in a process for each
     args = parser.parse_args()

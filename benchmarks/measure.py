@@ -37,7 +37,7 @@ def fresh(function: Callable[..., Any], *args: Any, threads: int | None = None) 
 
 @dataclass(frozen=True)
 class Failed:
-    """A measurement that came to nothing, and why."""
+    """A measurement that failed, and why."""
 
     reason: str
 
@@ -68,8 +68,8 @@ def alternate(
 ) -> dict[Hashable, list[Any]]:
     """Run each job `repeats` times, all of them once before any of them again.
 
-    A machine that slows down for a while then slows down everybody. Every other
-    round goes backwards, so that nobody always comes first.
+    A machine that slows down for a while then slows down all jobs. Every other round
+    is in reverse order, so that no job always comes first.
     """
     results: dict[Hashable, list[Any]] = {key: [] for key in jobs}
     for turn in range(repeats):
@@ -96,7 +96,7 @@ def best_of(call: Callable[[], Any], budget: float, least: int = 3) -> float:
 def peak_extra(call: Callable[[], Any]) -> tuple[float, float]:
     """Return seconds and the peak of memory above what was resident before, in MB.
 
-    The peak is NaN where the system cannot tell it (it is read from Linux's /proc).
+    The peak is NaN where the system does not report it (it is read from Linux's /proc).
     """
     before = forget_peak()
     return seconds(call), peak() - before

@@ -133,7 +133,7 @@ def _numbers(**options: Any) -> Case:
     return Case("numbers", "squared error", options)
 
 
-# In the signal, columns 4 to 9 push upwards whatever the others are.
+# The signal increases with columns 4 to 9, whatever the others are.
 MONOTONE = [0] * 4 + [1] * 6 + [0] * 3
 INTERACTIONS = [[0, 1], [2], [3], [4, 5, 6, 7, 8, 9], [10, 11, 12]]
 FORCED = {"feature": 10, "threshold": 0.5, "left": {"feature": 12, "threshold": 0.0}}

@@ -1,4 +1,4 @@
-"""Do sampling and bundling pay as the LightGBM paper says?
+"""Do sampling and bundling gain what the LightGBM paper reports?
 
 Ke et al. (2017), "LightGBM: A Highly Efficient Gradient Boosting Decision Tree",
 NeurIPS: its Table 2 (seconds of one iteration), its Tables 3 and 4 (test metrics of
@@ -44,7 +44,7 @@ UNSAMPLED = int(1 / EQUAL["learning_rate"])
 BUDGET = 3.0
 # In how many steps the metric is followed.
 STAGES = 7
-# Shares of the rows with large gradients and of the others, as in the paper's Table 4.
+# Fractions of rows with large gradients and of the others, as in the paper's Table 4.
 RATES = [(0.05, 0.05), (0.1, 0.05), (0.1, 0.1), (0.2, 0.1), (0.25, 0.15)]
 
 
@@ -99,7 +99,7 @@ class Run:
     memory : float
         Peak of the first fit above its input, MB.
     reached : dict from int to float
-        Seconds of the best fit until so many rounds were done.
+        Seconds of the best fit until each number of rounds.
     stages : dict from int to (dict from str to float)
         The held-out metrics then.
     """
@@ -172,7 +172,7 @@ def best(runs: Sequence[Run]) -> Run:
 
 
 def dense_part(shape: str, scale: float, gigabytes: float) -> float:
-    """Return the share of the rows whose values take `gigabytes`, each a byte."""
+    """Return the fraction of rows whose values take `gigabytes`, each a byte."""
     X = SHAPES[shape](scale).train[0]
     part = 1.0
     while n_values(X[: int(part * X.shape[0])]) > gigabytes * 1e9:
@@ -309,7 +309,7 @@ def draw_panel(panel: Any, shape: str, results: Mapping[str, Run]) -> None:
 
 
 def samplings(rates: Sequence[tuple[float, float]]) -> Iterator[tuple[str, str, dict]]:
-    """Yield the share of rows, the method and its options."""
+    """Yield the fraction of rows, the method and its options."""
     yield "1", "all rows", {}
     for top, other in rates:
         share = f"{top + other:.2g} ({top:g} + {other:g})"
@@ -374,7 +374,7 @@ def accuracy_table(asked: Any) -> None:
         reasons += [f"{name}, {shape}: {reason}" for name, reason in failed.items()]
         found = {name: runs[name][0] for name in libraries if name not in failed}
         rows += accuracy_lines(shape, columns, found)
-    header = ["shape", "metric", "share of the rows"]
+    header = ["shape", "metric", "fraction of the rows"]
     header += [f"{name}, {method}" for name, method in columns]
     title = f"GOSS against SGB, {asked.accuracy_rounds} rounds, {asked.seeds} seeds"
     title += f", scale {scale:g}"

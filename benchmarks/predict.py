@@ -21,7 +21,7 @@ from measure import alternate, best_of, fresh, parser, relative, report, summary
 BATCHES = {"all rows": (None, 1.0, "s"), "one row": (1, 1e-6, "µs")}
 
 
-# Data frames of 10 trees: what it costs to read them. At most so many values.
+# Data frames of 10 trees: the time to read them, for at most this number of values.
 FRAMES = ("pandas", "pandas, single columns", "pandas, mixed", "pandas, categories")
 FRAMES += ("polars", "polars, nulls", "pyarrow")
 FRAME_ROWS = (1, 2_000, 200_000)

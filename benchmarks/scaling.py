@@ -1,4 +1,4 @@
-"""How much faster is more threads? And what would 16 threads take, by Amdahl's law?"""
+"""How much faster are more threads? And what would 16 threads take, by Amdahl's law?"""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def burst(
 
 
 def serial_share(seconds: Mapping[int, float]) -> float:
-    """The share of one thread's time that others do not shorten (G. Amdahl, 1967).
+    """The fraction of one thread's time that is serial (G. Amdahl, 1967).
 
     On n threads a call takes s + (1 - s) / n of that time; s is that of the most
     threads measured, at least 0 and at most 1.
@@ -93,7 +93,7 @@ def serial_share(seconds: Mapping[int, float]) -> float:
 
 
 def predicted(seconds: Mapping[int, float], threads: int) -> float:
-    """The time on so many threads by Amdahl's law."""
+    """The time on a number of threads by Amdahl's law."""
     share = serial_share(seconds)
     return seconds[1] * (share + (1 - share) / threads)
 

@@ -75,7 +75,7 @@ def one_data_set(library: str, name: str, scale: float, rounds: int, fits: int) 
 
 
 def estimators(library: str, name: str, scale: float, rounds: int, fits: int) -> Any:
-    """Time a search in which each fit reads the arrays anew."""
+    """Time a search in which each fit reads the arrays again."""
     train, test = halves(name, scale)
 
     def search() -> None:

@@ -19,7 +19,7 @@ from measure import alternate, digits, fresh, parser, report, summary, table
 
 
 def regression(n: int, n_columns: int, n_values: int, scale: float) -> Problem:
-    """Generate float64 columns, with so many values each unless 0, and a target."""
+    """Generate float64 columns of `n_values` values (0: any number), and a target."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((int(n * scale), n_columns))
     y = signal(X) + rng.standard_normal(len(X))
@@ -39,7 +39,7 @@ def tall(scale: float) -> Problem:
 
 @dataclass(frozen=True)
 class Shape:
-    """A problem by its scale, its options, and the share of rows that are evaluated."""
+    """A problem by its scale, its options, and the fraction of rows evaluated."""
 
     problem: Callable[[float], Problem]
     options: Mapping[str, Any] = field(default_factory=dict)

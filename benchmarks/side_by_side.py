@@ -1,7 +1,7 @@
 """Fits that run side by side on virtual cores: what `many_cores.py` predicts for them.
 
 `Recorder` lets the steps of all fits be done one after the other by the thread that is
-measured. `together` deals them out to threads again. A stretch is what a thread does
+measured. `together` assigns them to threads again. A stretch is what a thread does
 with the interpreter's lock and then without: seconds with it, seconds without it, and
 of the parallel regions in it the sum of their parts, and of the log2 of these.
 """
@@ -68,7 +68,7 @@ def with_overhead(stretches, overhead):
 def together(runs, n_threads, wake):
     """Seconds until the threads have done the steps of all runs.
 
-    A free thread takes the run that has fallen behind most. Whoever comes first gets
+    A free thread takes the run that is furthest behind. The first thread gets
     the interpreter's lock first.
     """
     n_done, is_busy = [0] * len(runs), [False] * len(runs)

@@ -1,11 +1,11 @@
-"""How good are predicted times of events, and how long does a fit take?
+"""How good are predicted event times, and how long does a fit take?
 
 Tables of the package SurvSet, and those that scikit-survival ships, at most 2000 rows
 of each, random splits into three quarters for training and a quarter for testing, one
 thread. C is Harrell's concordance index; IBS is the integrated Brier score of
-scikit-survival between the deciles of the times of events, with the censoring of the
-training rows. Tables are counted on which a variant is at least as good as a rival in
-the mean of the splits, and in brackets those where it is so within a standard error of
+scikit-survival between the deciles of the event times, with the censoring of the
+training rows. Tables are counted on which a variant is at least as good as a rival on
+average over the splits, and in brackets those where it is so within a standard error of
 the mean difference. XGBoost's Cox model gets Breslow's baseline hazard of its training
 rows. Seconds are those of the processor, for the fit. `--time` fits 50,000 rows x 20.
 """
@@ -120,7 +120,7 @@ def _skgoss(objective: str, **options: Any) -> Callable[..., Predict]:
 
 
 def breslow(train: Lifetimes, score: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The times of events, and the cumulative baseline hazard."""
+    """The event times, and the cumulative baseline hazard."""
     times = np.unique(train.time[train.event])
     order = np.argsort(train.time)
     at_risk = np.cumsum(np.exp(score[order])[::-1])[::-1]

@@ -74,7 +74,7 @@ rows = past.compute()
 local = LGBMClassifier(n_estimators=100, cat_smooth=30)
 local.fit(rows[COLUMNS], rows["late"])
 texts = [each.booster_.model_to_string() for each in (model, local)]
-print(f"the same model in one process, to the last bit: {texts[0] == texts[1]}")
+print(f"identical to the model of one process: {texts[0] == texts[1]}")
 client.close()
 folder.cleanup()
 

@@ -11,7 +11,7 @@ To run it: ``pip install skgoss matplotlib``.
 # ------------
 #
 # Requests to a shop, some of which are urgent. Some single words make a message urgent,
-# and so do some pairs of words that are harmless alone, such as "not" and "work". A
+# as do some pairs of words that are harmless alone, such as "not" and "work". A
 # message has about forty words, most of which are irrelevant.
 import matplotlib.pyplot as plt
 import numpy as np

@@ -1,4 +1,4 @@
-"""Checks beside the tests, one command each: ``python tools/check.py types``.
+"""Checks in addition to the tests, one command each: ``python tools/check.py types``.
 
 ``python -m pip install ".[tests,checks]"`` installs what most of them need. The others
 have extras of their own: see CONTRIBUTING.md.
@@ -87,7 +87,7 @@ def workflows() -> int:
 
 
 def installed(extra: str, name: str, *arguments: str) -> int:
-    """Run a program that an extra installs beside Python, or that is on the path."""
+    """Run a program that an extra installs next to Python, or that is on the path."""
     path = shutil.which(name, path=Path(sys.executable).parent) or shutil.which(name)
     if path is None:
         print(
@@ -128,7 +128,7 @@ def mutations() -> int:
 
 
 def mutants() -> int:
-    """Change modules carelessly: others for each SKGOSS_NIGHT, a number."""
+    """Mutate modules: other mutations for each SKGOSS_NIGHT, a number."""
     return python("tools/mutants.py")
 
 

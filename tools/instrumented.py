@@ -1,4 +1,4 @@
-"""Tests with an engine that tells more: wrong use of memory, or lines that ran."""
+"""Tests with an instrumented engine: sanitizers, and line coverage."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 # The folder from which the tests import, and what they share.
 TESTS = str(ROOT / "tests")
 
-# The tests that call kernels themselves, and small fits, by room.
+# The tests that call kernels themselves, and small fits, by folder of tests/.
 ENGINE_TESTS = {
     "binning": ["bin_values", "find_bins", "storage"],
     "columns": ["categories", "factorize"],
@@ -30,8 +30,8 @@ ENGINE_TESTS = {
     "training": ["constraints", "feature_subset", "sampling"],
 }
 
-# The allocator of polars ends a process that runs with ThreadSanitizer. So does what
-# LightGBM frees in its own threads: tests that call it have its name.
+# The allocator of polars ends a process that runs with ThreadSanitizer, as does memory
+# that LightGBM frees in its own threads: tests that call it have its name.
 WITH_POLARS = ("tests/columns/test_categories.py", "tests/columns/test_factorize.py")
 WITHOUT_LIGHTGBM = ("-k", "not lightgbm")
 
@@ -75,8 +75,8 @@ def environment(place: Path, **variables: str) -> dict[str, str]:
 
 def engine_tests() -> list[str]:
     """The files of the tests that call kernels themselves, and of small fits."""
-    rooms = ENGINE_TESTS.items()
-    return [f"tests/{room}/test_{name}.py" for room, names in rooms for name in names]
+    tests = ((folder, name) for folder, ns in ENGINE_TESTS.items() for name in ns)
+    return [f"tests/{folder}/test_{name}.py" for folder, name in tests]
 
 
 # --- Sanitizers -----------------------------------------------------------------------
@@ -97,7 +97,7 @@ def run_tests(place: Path, *tests: str, preload: list[str], **variables: str) ->
         place,
         LD_PRELOAD=" ".join(preload),
         PYTHONMALLOC="malloc",
-        # Python keeps memory until it ends, which is no leak of ours.
+        # Python keeps memory until it ends, which would be reported as a leak.
         ASAN_OPTIONS="detect_leaks=0",
         UBSAN_OPTIONS="halt_on_error=1:print_stacktrace=1",
         **variables,

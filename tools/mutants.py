@@ -1,7 +1,7 @@
-"""Careless changes of single modules, which the tests of the module must see.
+"""Small changes (mutants) of single modules, which the tests of the module must see.
 
 ``python tools/mutants.py fit/fit_data model/*`` changes these modules, and with
-``--sample 200`` so many of all their changes are made, drawn at random.
+``--sample 200``, 200 of all their changes, drawn at random.
 """
 
 from __future__ import annotations
@@ -81,8 +81,8 @@ TESTS = {
 # The share, in percent, that tests must see: some changes change nothing.
 LEAST_SEEN = 80
 
-# A change is seen if tests need so many times their time, and seconds, of processors;
-# or so many times that by the clock, which other programs may slow down.
+# A change is also seen if tests need this multiple of their processor time plus these
+# seconds, or this multiple of that by the clock, which other programs may slow down.
 TIMES, SECONDS, WAITING = 3, 60.0, 10
 
 PYTEST = ("-q", "-p", "no:cacheprovider")
@@ -94,7 +94,7 @@ PYTEST = ("-q", "-p", "no:cacheprovider")
 def changes(source: str) -> list[Callable[[], str]]:
     """The changes inside of functions of a module: each makes its source with one.
 
-    Words are not changed, because errors may say the same in others.
+    Strings are not changed, because the wording of errors is free.
     """
     import libcst
     from mutmut.mutation.mutators import mutation_operators
@@ -306,7 +306,7 @@ def seen(path: Path, n: int, night: str) -> list[bool]:
 
 
 def interval(n_seen: int, n: int) -> tuple[float, float]:
-    """Wilson's 95 % interval of a share, in percent."""
+    """Wilson's 95% interval of a proportion, in percent."""
     share, z = n_seen / n, 1.96
     center = share + z**2 / (2 * n)
     width = z * sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
@@ -315,7 +315,7 @@ def interval(n_seen: int, n: int) -> tuple[float, float]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Change modules carelessly; 1 if tests see too few of the changes."""
+    """Mutate modules; 1 if tests see too few of the changes."""
     line = argparse.ArgumentParser()
     line.add_argument("modules", nargs="*", default=CHANGED)
     line.add_argument("--sample", type=int)

@@ -270,7 +270,7 @@ def fails(
         if write:
             text = with_outputs(text, [printed for printed, _ in results])
             path.write_text(text, encoding="utf-8")
-        # Notebooks do not tell what they print.
+        # Notebooks do not show what they print.
         shown = blocks(text) if path.suffix == ".md" else []
         found = list(problems(shown, results[: len(shown)], tolerance(path)))
     print(path.name, "failed" if found else "runs", *found, flush=True)

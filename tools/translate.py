@@ -1,8 +1,8 @@
 """Translate modules from Cython to C: ``translate.py [options] -o folder files``.
 
-The options are those of the command ``cython``. That one takes most of a second to get
-ready, for each module anew; here each processor does it once. Files that are newer than
-all that they are made of, by the same options, stay as they are.
+The options are those of the command ``cython``. That one needs most of a second to
+start, for each module; here each processor does it once. Files that are newer than all
+that they are made of, by the same options, stay as they are.
 """
 
 from __future__ import annotations

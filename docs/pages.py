@@ -12,7 +12,7 @@ from skgoss.utils.public import SITE
 
 SEARCHED = runpy.run_path(str(Path(__file__).with_name("search.py")))["SEARCHED"]
 
-# Files beside docs/ that are pages of the site.
+# Files outside of docs/ that are pages of the site.
 INSIDE = {
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",

@@ -71,7 +71,7 @@ EXAMPLES = {
             ),
             ("= LGBMClassifier(n_estimators=100", "= LGBMClassifier(n_estimators=5"),
         ],
-        "to the last bit: True",
+        "one process: True",
     ),
     "optuna_pruning.py": (
         [("n_trials=20", "n_trials=8"), ("data, 60", "data, 15")],

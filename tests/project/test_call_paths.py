@@ -1,4 +1,4 @@
-"""How many functions of the package, in how many files, a reader of a call meets."""
+"""Call paths are short: the functions and files of the package that a call runs."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ MODELS = {
     "folds": LGBMRegressor(n_estimators=5, folds=3, n_jobs=1),
 }
 # The most calls, files, and changes from one file to another.
-WALKS = {
+LIMITS = {
     ("regressor", "fit"): (180, 26, 66),
     ("classifier", "fit"): (190, 27, 71),
     ("folds", "fit"): (1131, 44, 366),
@@ -52,8 +52,8 @@ WALKS = {
 }
 
 
-@pytest.mark.parametrize(("name", "method"), WALKS)
-def test_walks_are_short(name, method):
+@pytest.mark.parametrize(("name", "method"), LIMITS)
+def test_call_paths_are_short(name, method):
     model, target = MODELS[name], Y > 0 if name == "classifier" else Y
     arguments = (X, target) if method == "fit" else (X,)
     model.fit(X, target).predict(X)  # what is imported and cached once does not count
@@ -61,7 +61,7 @@ def test_walks_are_short(name, method):
     files = files_of_calls(lambda: getattr(model, method)(*arguments))
     n_changes = sum(one != other for one, other in pairwise(files))
     counts = len(files), len(set(files)), n_changes
-    bounds = zip(counts, WALKS[name, method], strict=True)
+    bounds = zip(counts, LIMITS[name, method], strict=True)
     assert all(0 < n <= bound for n, bound in bounds), counts
 
 

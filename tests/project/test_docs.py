@@ -345,7 +345,9 @@ def in_one_line(text: str) -> str:
 
 @pytest.mark.parametrize("place", WRITTEN)
 def test_phrases_that_the_style_refuses(place):
-    files = [path for path in files_of(place) if path.name != "style.md"]
+    # modules.md has the first sentences of skgoss/, which belong to that folder.
+    left_out = ("style.md", "modules.md")
+    files = [path for path in files_of(place) if path.name not in left_out]
     assert files
     found = [
         (path.relative_to(ROOT).as_posix(), match[0])

@@ -1,7 +1,7 @@
 """Write the code that docs/algorithm.md includes from other files of the project.
 
-A comment names it: `<!-- tests/helpers/twin.py: Twin.gain, Twin.step -->`. The block of
-code below the comment is replaced by these functions.
+A comment names a file and its functions: `<!-- tests/helpers/reference.py: shrunk -->`.
+The block of code below the comment is replaced by them.
 """
 
 import ast
@@ -18,7 +18,7 @@ INCLUDED = re.compile(
 
 
 def definition(path: str, name: str) -> str:
-    """The source of a function, class or method, such as `Twin.gain`, of a file."""
+    """The source of a function, class or method, such as `Class.method`, of a file."""
     text = (ROOT / path).read_text(encoding="utf-8")
     found: ast.AST = ast.parse(text)
     for part in name.split("."):

@@ -298,13 +298,13 @@ def call_rows() -> Iterator[Row]:
         if name not in ours:
             yield f"`{name}`", ABSENT, reason(name)
             continue
-        of_theirs, of_ours = list(arguments(function)), list(arguments(ours[name]))
-        same = [argument for argument in of_theirs if argument in of_ours]
-        added = [argument for argument in of_ours if argument not in of_theirs]
+        wanted, known = list(arguments(function)), list(arguments(ours[name]))
+        same = [argument for argument in wanted if argument in known]
+        added = [argument for argument in known if argument not in wanted]
         remark = f"Also {cell(added)}." if added else ""
         yield f"`{name}({', '.join(same)})`", SAME, remark
-        for argument in of_theirs:
-            if argument not in of_ours:
+        for argument in wanted:
+            if argument not in known:
                 yield f"`{name}({argument})`", ABSENT, reason(argument)
     for name, function in ours.items():
         if name not in theirs:

@@ -83,7 +83,7 @@ try:
 except TypeError as error:
     assert "Pass its attribute booster_" in str(error)
 else:
-    raise AssertionError("an estimator is no Booster")
+    raise AssertionError("an estimator is not a Booster")
 assert "distributed" not in sys.modules
 try:
     import lightgbm.libpath

@@ -647,7 +647,7 @@ def test_sets_of_the_training_rows_have_their_metrics_after_constant_trees():
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case != "no columns"])
-def test_metrics_after_rounds_are_rolled_back_are_those_of_before(case):
+def test_metrics_after_rounds_are_rolled_back_are_the_earlier_ones(case):
     booster = updated(started(case), 2)
     booster.add_valid(dataset(case), "v")
     other = dataset(case, slice(100) if case != "ranks" else slice(None))

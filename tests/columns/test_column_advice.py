@@ -489,7 +489,7 @@ CLOCK = [datetime.time(m // 60, m % 60) for m in MINUTES]
 SECONDS, DATE_PARTS = [np.arange(N) * 0.75], day_parts(MOMENTS)
 ON_ARROW = {"dtype": pd.ArrowDtype(pa.time64("us"))}
 DATE_OBJECTS = [moment.date() for moment in MOMENTS]
-# Columns of types that are no numbers: the library, the values, and what they mean.
+# Columns of types that are not numeric: the library, the values, and what they mean.
 TYPED = {
     "dates": ("pandas", STAMPS, DATE_PARTS),
     "dates with a zone": ("pandas", STAMPS.dt.tz_localize("UTC"), DATE_PARTS),

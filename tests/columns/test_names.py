@@ -31,7 +31,7 @@ def test_counts_and_names_are_set_and_checked(pandas):
 
 
 def other_frames():
-    """Frames of the columns a and b that are no pandas, polars or Arrow tables."""
+    """Frames of the columns a and b that are not of pandas, polars or Arrow."""
     pandas = pytest.importorskip("pandas")
     polars = pytest.importorskip("polars")
     pyarrow = pytest.importorskip("pyarrow")

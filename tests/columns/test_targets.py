@@ -106,5 +106,5 @@ def test_weights_of_all_rows_must_not_be_zero():
         run(2, lambda e: work(e, [[0, 0], [0, 0]]))
     with pytest.raises(ValueError, match="too large: their sum overflows"):
         run(2, lambda e: work(e, [[1e308, 0], [1e308, 0]]))
-    with pytest.raises(ValueError, match="What is passed besides X must be the same"):
+    with pytest.raises(ValueError, match="The arguments other than X must be the same"):
         run(2, lambda e: work(e, [None, [1, 1]]))

@@ -1,4 +1,4 @@
-"""Whole fits on sparse matrices: the models of dense ones, to the last bit."""
+"""Whole fits on sparse matrices: models identical to those of dense ones."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def read_bins(path: Path) -> Any:
     """A data set of a file of bins.
 
     Text is left to its readers: a dozen bytes of it may ask for a billion columns,
-    which are no error, but need more memory than a fuzzer is given.
+    which is not an error, but needs more memory than a fuzzer is given.
     """
     if not mutations.binary_files.is_binary(path):
         raise ValueError("no file of bins")
@@ -97,7 +97,7 @@ def read_state(file: bytes) -> Any:
         found, {"class": str, "state": object}, "the state"
     )
     if name not in ESTIMATORS:
-        raise ValueError(f"{name!r} is no estimator")
+        raise ValueError(f"{name!r} is not an estimator")
     loaded = ESTIMATORS[name].__new__(ESTIMATORS[name])
     loaded.__setstate__(state)
     return loaded, mutations.data()[0]

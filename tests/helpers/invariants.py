@@ -89,7 +89,7 @@ LOSSES: dict[str, Callable[..., Floats]] = {
     "binary": lambda y, f, of: softplus(of("sigmoid") * f) - y * of("sigmoid") * f,
 }
 
-# Losses that are no sums over scores and rows that weights multiply.
+# Losses that are not sums over scores and rows that weights multiply.
 LOSSES_OF_ALL: dict[str, Callable[..., Any]] = {
     "cross_entropy_lambda": lambda y, f, w, of: _intensity(
         y.reshape(f.shape), softplus(f), w[:, None]
@@ -550,7 +550,7 @@ def noise_in_y(trial: Trial) -> str | None:
     limit = 0.02 * size + 1e-6 * np.abs(trial.raw).max()
     if case.spec.distribution is not None:
         # Estimates of noise may tell equal rows from others. Logarithms are parameters
-        # besides the location.
+        # other than the location.
         words = {case.data[axis] for axis in ("rows", "columns", "targets")}
         has_equals = bool(words & {"repeated", "few values"})
         limit[0] *= 5.0 if has_equals else 1.0

@@ -177,7 +177,7 @@ def linear_pair():
 
 @pytest.fixture(scope="module", params=KINDS)
 def pair(request):
-    """A model of LightGBM, and the same model as a Booster of ours."""
+    """A model of LightGBM, and the same model as a Booster of skgoss."""
     theirs = trained(**KINDS[request.param])
     return theirs, from_lightgbm(theirs)
 

@@ -348,7 +348,7 @@ def text_data() -> tuple[np.ndarray, np.ndarray]:
 
 @cache
 def text_files() -> list[bytes]:
-    """Files of ours, of each kind, and of old versions of LightGBM."""
+    """Files of skgoss, of each type, and of old versions of LightGBM."""
     X, y = text_data()
     small = {"n_estimators": 2, "num_leaves": 5, "min_child_samples": 5}
     category = small | {"categorical_feature": [3], "min_data_per_group": 5}

@@ -34,7 +34,7 @@ from skgoss.model.ensemble import Tree
 
 # It is added to hessians, so that no sum of them is 0.
 EPSILON = 1e-15
-# The relative rounding error of a gain: what is not larger is no gain.
+# The relative rounding error of a gain: smaller gains do not count.
 NOISE = 1e-12
 
 

@@ -1,4 +1,4 @@
-"""Intervals and sets of classes: a reference, their coverage, what they refuse."""
+"""Intervals and prediction sets: a reference, their coverage, what they refuse."""
 
 import copy
 

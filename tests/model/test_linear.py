@@ -63,7 +63,7 @@ def reference_leaf(features, derivatives, otherwise, penalty, rate, bound, min_r
     """The values of a leaf's rows, and the columns of its line; none: constant.
 
     The line is fitted on the rows that get its values: a column that leaves too few of
-    them, or that has no slope though it leaves some of them out, is no part of it.
+    them, or that has no slope though it leaves some of them out, is not part of it.
     """
     gradient, h, w = derivatives
     used = np.arange(features.shape[1])

@@ -39,7 +39,7 @@ def odd_rows():
 
 
 def assert_same(ensemble, peer, X):
-    """The scores and leaves are LightGBM's, to the last bit."""
+    """The scores and leaves are identical to LightGBM's."""
     scores = ensemble.raw_scores(frame(X))
     expected = np.reshape(peer.predict(X, raw_score=True), scores.shape)
     # LightGBM's raw scores of forests are sums.

@@ -86,7 +86,7 @@ def rows_of(y, weight=None):
 def test_every_distribution_has_a_kernel_and_an_objective():
     of_objectives = {n for n, spec in OBJECTIVES.items() if spec.distribution}
     assert set(DISTRIBUTIONS) == of_objectives == set(loss_kernels.DISTRIBUTIONS)
-    # Those of bounds of times are in test_survival.py.
+    # Those of interval-censored times are in test_survival.py.
     of_times = {name for name in DISTRIBUTIONS if name.startswith("aft")}
     assert set(DISTRIBUTIONS) - of_times == set(CENTERS)
 

@@ -85,5 +85,5 @@ def test_hints_are_for_arguments_that_are_not_ours(function):
     assert names.keys() & arguments(*FUNCTIONS[function]) == set()
 
 
-def test_hints_name_objectives_of_ours():
+def test_hints_name_objectives_of_skgoss():
     assert {*other_libraries.OBJECTIVES.values()} <= {*objectives.OBJECTIVES}

@@ -896,7 +896,7 @@ def test_draws_lie_in_their_space(most_categories):
 
 
 @pytest.mark.parametrize("noise", [0.0, 1.0])
-def test_lines_of_small_trees_are_compared_where_many_rounds_pay(noise):
+def test_lines_of_small_trees_are_compared_where_many_rounds_help(noise):
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (180, 2))
     y = (1 - noise) * X[:, 0] * X[:, 1] + noise * rng.normal(size=180)

@@ -1,4 +1,4 @@
-"""The rooms of the package: few, in layers, without circles."""
+"""The subpackages: few, in layers, without import cycles."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ import skgoss
 
 TESTS = Path(__file__).parents[1]
 PACKAGE = Path(skgoss.__file__).parent
-# Searches are a room of their own: scikit-learn has this name for it. They check what
-# has a value for each row as fits do. What processes tell each other is a floor below
-# all that depends on all rows.
-MOST_ROOMS, MOST_FLOORS, MOST_ARROWS = 21, 13, 117
+# Searches are a subpackage because scikit-learn has one of this name. They check
+# arguments with a value for each row as fits do. Messages between processes are a layer
+# below all that depends on all rows.
+MOST_SUBPACKAGES, MOST_LAYERS, MOST_IMPORTS = 21, 13, 117
 
 # Modules without a test file of their name, by the tests that run their code, with the
 # reason. The list must not grow. Kernels of the engine are tested with the modules that
@@ -48,7 +48,7 @@ TESTED_IN = {
     # Other packages: what is used of them is what these tests use.
     "columns/test_dataframes.py": ["utils/optional"],
     "estimators/test_scikit_learn.py": ["utils/sklearn_private"],
-    # One naive walk checks all tables of a prediction.
+    # One naive traversal checks all tables of a prediction.
     "model/test_predictions.py": ["model/category_sets", "model/predictor_tables"],
     # Fits of distributions are tested with these.
     "objectives/test_distributions.py": ["objectives/likelihoods"],
@@ -96,23 +96,24 @@ def known(name: str, names: Iterable[str]) -> str:
     return name
 
 
-def room(module: str) -> str:
-    """The folder of a module; what users import from is one room, the faces."""
+def subpackage(module: str) -> str:
+    """The folder of a module; the modules that users import from are one subpackage."""
     folder = module.split(".")[1:2]
     is_folder = folder and (PACKAGE / folder[0]).is_dir()
-    return folder[0] if is_folder else "faces"
+    return folder[0] if is_folder else "public modules"
 
 
-def arrows(used: dict[str, set[str]]) -> dict[str, set[str]]:
-    """The rooms that each room imports from."""
+def by_subpackage(used: dict[str, set[str]]) -> dict[str, set[str]]:
+    """The subpackages that each subpackage imports from."""
     found = defaultdict(set)
     for module, others in used.items():
-        found[room(module)] |= {room(other) for other in others} - {room(module)}
+        own = subpackage(module)
+        found[own] |= {subpackage(other) for other in others} - {own}
     return found
 
 
-def floors(found: dict[str, set[str]]) -> int:
-    """The number of floors that the rooms need; CycleError if there is a circle."""
+def layers(found: dict[str, set[str]]) -> int:
+    """The number of layers of the subpackages; CycleError if there is a cycle."""
     height: dict[str, int] = {}
     for name in TopologicalSorter(found).static_order():
         height[name] = 1 + max(
@@ -121,11 +122,11 @@ def floors(found: dict[str, set[str]]) -> int:
     return max(height.values())
 
 
-def test_there_are_few_rooms_and_arrows():
-    found = arrows(modules())
-    assert len(found) <= MOST_ROOMS
-    assert floors(found) <= MOST_FLOORS
-    assert sum(map(len, found.values())) <= MOST_ARROWS
+def test_there_are_few_subpackages_and_imports():
+    found = by_subpackage(modules())
+    assert len(found) <= MOST_SUBPACKAGES
+    assert layers(found) <= MOST_LAYERS
+    assert sum(map(len, found.values())) <= MOST_IMPORTS
 
 
 def test_no_module_imports_itself_by_others():
@@ -176,13 +177,13 @@ def test_each_job_has_one_mechanism(tool):
 
 def test_circles_are_found():
     with pytest.raises(CycleError):
-        floors({"fit": {"booster"}, "booster": {"fit"}})
+        layers({"fit": {"booster"}, "booster": {"fit"}})
     source = "if TYPE_CHECKING:\n    import skgoss.a\ndef f():\n    import skgoss.b"
     assert imports(source) == {"skgoss.a", "skgoss.b"}
 
 
-def test_each_room_is_a_layer():
-    """`lint-imports` checks that no room imports from a layer above it."""
+def test_each_subpackage_is_in_a_layer():
+    """`lint-imports` checks that no subpackage imports from a higher layer."""
     pyproject = Path(__file__).parents[2] / "pyproject.toml"
     linter = tomllib.loads(pyproject.read_text("utf-8"))["tool"]["importlinter"]
     (contract,) = linter["contracts"]
@@ -216,6 +217,6 @@ def test_each_module_has_a_test_file():
         if not (TESTS / Path(name).parent / f"test_{Path(name).name}.py").exists()
     }
     listed = {name for names in TESTED_IN.values() for name in names}
-    assert without - listed == set(), "write tests/<room>/test_<module>.py"
+    assert without - listed == set(), "write tests/<subpackage>/test_<module>.py"
     assert listed - without == set(), "these have a file now: drop their rows"
     assert [file for file in TESTED_IN if not (TESTS / file).exists()] == []

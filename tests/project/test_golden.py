@@ -25,5 +25,5 @@ def test_models_keep_their_bits(name):
 
 
 @pytest.mark.parametrize("name", golden_fits.FITS)
-def test_what_fits_compute_besides_trees_keeps_its_bits(name):
+def test_other_results_of_fits_keep_their_bits(name):
     assert golden_fits.digest(name) == EXPECTED[name]

@@ -55,7 +55,7 @@ def patterns(source: str) -> Iterator[str]:
 
 
 def strings(node: ast.AST) -> list[str]:
-    """The strings of an expression; those that are escaped are no patterns."""
+    """The strings of an expression; escaped ones are not patterns."""
     match node:
         case ast.Constant(value=str(text)):
             return [text]

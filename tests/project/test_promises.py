@@ -127,7 +127,7 @@ def ranker(**options: Any) -> LGBMRanker:
 
 # With this rate the second of three rounds is sampled already.
 ONE_SIDE: dict[str, Any] = {"data_sample_strategy": "goss", "learning_rate": 0.9}
-# Threads divide such leaves side by side, ahead of their turn.
+# Threads split such leaves in parallel and speculatively.
 SMALL_LEAVES: dict[str, Any] = {"num_leaves": 400, "min_child_samples": 3}
 BAGS: dict[str, Any] = {"subsample": 0.6, "subsample_freq": 1}
 SIGNS: dict[str, Any] = {"monotone_constraints": [1, -1] + [0] * 18}
@@ -221,7 +221,7 @@ THREADS: dict[tuple[str, int | str], dict[str, Model]] = {
             min_child_samples=5, feature_fraction_bynode=0.3
         ),
     },
-    # Trees of several classes or outputs grow side by side, and so do folds.
+    # Trees of several classes or outputs grow side by side, as do folds.
     ("few", "numbers"): {
         "quantiles": regressor(objective="quantile", alpha=[0.1, 0.5, 0.9], **BAGS),
         "folds": regressor(folds=4),
@@ -371,7 +371,7 @@ def test_identical_models_of_any_container_of_targets(kind):
     ids=str,
 )
 def test_no_leaf_has_fewer_rows(options, least, weighted):
-    """Also where hessians tell nothing of counts: rare positives, wild weights."""
+    """Even where hessians are unrelated to counts: rare positives, wild weights."""
     rng = np.random.default_rng(35)
     X = rng.standard_normal((3000, 5))
     X[rng.random(X.shape) < 0.1] = np.nan
@@ -645,7 +645,7 @@ def test_whole_weights_of_queries_are_copies_of_them():
 
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_rows_of_weight_zero_are_absent(name):
-    """To the last bit, whatever stands in them, and where limits on counts bind."""
+    """Models are identical, whatever the rows hold, even if limits on counts bind."""
     cls, options, X, y = few_values(name)
     options |= {"min_child_samples": 20, "min_data_in_bin": 3}
     rng = np.random.default_rng(38)

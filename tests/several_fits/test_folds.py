@@ -473,7 +473,7 @@ def test_folds_that_split_queries():
 
 @pytest.mark.parametrize(("first", "is_later"), [(10, False), (11, False), (12, True)])
 def test_folds_test_times_after_all_that_they_learn_from(first, is_later):
-    """Also where rows of one time are on both sides."""
+    """Even where rows of one time are on both sides."""
     X, y = numbers()
     time = np.append(np.arange(120) % 12, first + np.arange(120) % 5)
     order = np.random.default_rng(0).permutation(240)

@@ -95,7 +95,7 @@ AMOUNTS = np.abs(smooth_target(table(400, 4, 5), 5)) + 0.1
         ({"objective": "regression", "learning_rate": 1e9}, AMOUNTS),
     ],
 )
-def test_rounds_that_nobody_watches_are_those_of_updates(params, y):
+def test_rounds_without_callbacks_are_those_of_updates(params, y):
     ahead = grown(params, y, 30, is_watched=False)
     assert ahead == grown(params, y, 30, is_watched=True)
     assert ("in round" in ahead) == (params.get("learning_rate") == 1e9)

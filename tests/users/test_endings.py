@@ -93,7 +93,7 @@ SEARCHES = {
     "search of presets": search(BEST),
     "search of folds of outputs": search(FOLDS, TWO),
     "search of pipelines": search(ENDLESS, step=SCALED),
-    "search beyond a step of ours": search(FOLDS, step=SELECTED),
+    "search beyond a step of skgoss": search(FOLDS, step=SELECTED),
 }
 # Stages of the first are our own, of others jobs of scikit-learn. Folds have no stages.
 race = partial(search, strategy="race", scoring="neg_median_absolute_error")
@@ -103,7 +103,7 @@ RACES = {
     "race of folds": race(FOLDS),
     "race of outputs": race(ENDLESS, TWO),
     "race of pipelines": race(ENDLESS, step=SCALED),
-    "race beyond a step of ours": race(FOLDS, step=SELECTED),
+    "race beyond a step of skgoss": race(FOLDS, step=SELECTED),
 }
 NESTINGS = FITS | SEARCHES | RACES
 
@@ -244,7 +244,7 @@ def test_time_limits_end_all(nesting):
     found = NESTINGS[nesting]({"n_jobs": 2, "time_limit": 0.02})
     assert time.monotonic() - begin < 10
     found = getattr(found, "best_estimator_", found)
-    if nesting in ("search beyond a step of ours", "race beyond a step of ours"):
+    if nesting in ("search beyond a step of skgoss", "race beyond a step of skgoss"):
         found = found[0].estimator_
     elif nesting.endswith("pipelines"):
         found = found[-1]

@@ -177,7 +177,7 @@ def neither(operation: str, kind: str, most: int | None) -> tuple[int, list[int]
 )
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ON_THREADS])
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_a_booster_is_that_of_before_or_after(operation, kind, most):
+def test_a_booster_is_the_one_before_or_after(operation, kind, most):
     n, wrong = neither(operation, kind, most)
     assert n > 1
     assert wrong == []
@@ -292,7 +292,7 @@ OBJECTS = {"booster_", "best_estimator_", "scorer_", "cv_results_", "fitted_"}
     "most", [3, pytest.param(200, marks=pytest.mark.nightly)], ids=["some", "more"]
 )
 @pytest.mark.parametrize("kind", ESTIMATORS)
-def test_an_estimator_is_that_of_before_or_after(kind, most):
+def test_an_estimator_is_the_one_before_or_after(kind, most):
     estimator, target = ESTIMATORS[kind]
 
     def again() -> Any:

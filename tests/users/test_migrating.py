@@ -1,4 +1,4 @@
-"""docs/migrating.md, line by line: which tests check each line, by their rooms."""
+"""docs/migrating.md, line by line: which tests check each line, by subpackage."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 TESTS = Path(__file__).parents[1]
 PAGE = TESTS.parent / "docs" / "migrating.md"
 
-# Rows of the page and their tests, each in the room of the one before or in its own.
+# Rows of the page and their tests, each in the folder of the previous one or its own.
 ROWS = """\
 modules: project/modules_of_lightgbm_s_names modules_of_functions_and_data
 Dataset and train: booster/the_training_set_among_the_sets functions_as_metrics
@@ -275,8 +275,8 @@ def checked_by() -> dict[str, list[str]]:
         found[name] = []
         for test in tests.split():
             if "/" in test:
-                room, test = test.split("/")
-            found[name].append((Path(room) / f"test_{test}").as_posix())
+                folder, test = test.split("/")
+            found[name].append((Path(folder) / f"test_{test}").as_posix())
     return found
 
 

@@ -448,7 +448,7 @@ def test_labels_are_converted_as_messages_say(library):
     text = message(lambda: classifier().fit(X, scope["y"]))
     code = re.search("with (.*)\\.(?:\\n|$)", text)[1]
     same(eval(code, scope), np.where(y, "yes", "n\xe4"))
-    if library in ("pandas", "array", "polars"):  # else they are no objects
+    if library in ("pandas", "array", "polars"):  # else they are not objects
         dtype = polars.Object if library == "polars" else object
         scope["y"] = COLUMNS[library](OBJECTS, dtype=dtype)
         text = message(lambda: classifier().fit(X, scope["y"]))

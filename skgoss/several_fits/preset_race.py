@@ -21,6 +21,7 @@ from skgoss.several_fits.folds import Folds, threads_of_folds
 from skgoss.several_fits.race import Racer
 from skgoss.training.run import Run
 from skgoss.training.schedule import run_all
+from skgoss.utils.correct_rounding import power
 
 # The share of the time of a round that is in proportion to its leaves, and the factor
 # of this time for linear leaves.
@@ -184,7 +185,7 @@ class Candidate(Racer):
         if self.prepared.data.settings.linear_tree:
             cost *= _LINEAR_COST_FACTOR
         schema = self.prepared.data.schema
-        cost *= (schema.n_all_features / schema.n_features) ** _POWER_OF_COLUMNS
+        cost *= power(schema.n_all_features / schema.n_features, _POWER_OF_COLUMNS)
         return cost / ROUNDS_PER_FIT
 
     @property

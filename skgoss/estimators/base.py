@@ -132,7 +132,7 @@ class LGBMModel(
         self,
         *,
         objective: ObjectiveName | str | Callable[..., Any] | None = None,
-        preset: Literal["accurate", "best"] | None = None,
+        preset: Literal["fast", "accurate", "best"] | None = None,
         n_estimators: int = 100,
         early_stopping_round: int | None = None,
         learning_rate: float = 0.1,

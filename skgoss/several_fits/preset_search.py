@@ -260,8 +260,10 @@ class PresetSearch:
             at = splits_of_rows.sample(at, splits.groups, n_rows, seed)
         if self.external_set is not None:
             return [(at, at[:0])]
-        n_folds = min(self.search.n_folds, splits.most_folds(at))
-        return [] if n_folds < 2 else splits.of_equal_size(n_folds, at)
+        search = self.search
+        n_folds = min(search.n_folds, splits.most_folds(at))
+        pairs = [] if n_folds < 2 else splits.of_equal_size(n_folds, at)
+        return pairs[: search.n_tested]
 
     def _weights(
         self, kinds: Sequence[Sequence[FoldModel]], winner: int

@@ -33,12 +33,7 @@ from skgoss.objectives.metric_names import names_and_functions
 from skgoss.objectives.objectives import OBJECTIVES, canonical_name
 from skgoss.parameters import signatures
 from skgoss.training import loop
-from skgoss.training.callback_api import (
-    EarlyStopException,
-    History,
-    may_end,
-    may_lag,
-)
+from skgoss.training.callback_api import EarlyStopException, History
 from skgoss.training.lockstep import Lockstep
 from skgoss.training.rounds import MAX_FOLLOWING, MAX_FOLLOWING_IF_NONE_ENDS
 from skgoss.training.schedule import at_once
@@ -331,8 +326,8 @@ def _boost(fits: list[Fit], n_at_once: int, return_cvbooster: bool) -> dict[str,
     model.boosters = [Booster._from_model(fit) for fit in fits]
     calls, limit = fits[0].callbacks, fits[0].prepared.limit
     ahead = 0
-    if may_lag(calls) and not limit.has_end:
-        ahead = MAX_FOLLOWING if may_end(calls) else MAX_FOLLOWING_IF_NONE_ENDS
+    if loop.may_lag(calls) and not limit.has_end:
+        ahead = MAX_FOLLOWING if loop.may_end(calls) else MAX_FOLLOWING_IF_NONE_ENDS
     with Lockstep([fit.rounds for fit in fits], n_at_once, ahead) as together:
         is_over = limit.after_round(together.settings.n_estimators)
         stop = loop.run(

@@ -25,9 +25,9 @@ from skgoss.sources.source import READS
 from skgoss.training.callback_api import Callback
 from skgoss.training.callback_api import CallbackEnv as CallbackEnv
 from skgoss.training.callback_api import EarlyStopException as EarlyStopException
-from skgoss.training.callback_api import Listener as Listener
 from skgoss.training.evaluation import EvalResult as EvalResult
 from skgoss.training.loop import BestRound, Watch
+from skgoss.training.loop import Listener as Listener
 from skgoss.training.loop import Recorder as Recorder
 from skgoss.utils.messages import LISTENER, type_name, warn
 from skgoss.utils.public import set_module

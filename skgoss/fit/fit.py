@@ -24,7 +24,7 @@ from skgoss.model.file_header import Header
 from skgoss.model.fitted import EstimatorRecord, FittedModel
 from skgoss.objectives import metric_names, metrics, objectives
 from skgoss.objectives.link import Link
-from skgoss.objectives.survival import COX
+from skgoss.objectives.survival import COX, Baseline
 from skgoss.parameters.settings import Settings
 from skgoss.training import loop
 from skgoss.training.callback_api import Callback, History
@@ -189,7 +189,12 @@ class PreparedFit:
         data = self.data
         return data.settings.objective in COX and data.rows.init_score is None
 
-    def fitted_model(self, trained: Trained, dataset: BinnedDataset) -> FittedModel:
+    def fitted_model(
+        self,
+        trained: Trained,
+        dataset: BinnedDataset,
+        baseline: Baseline | None = None,
+    ) -> FittedModel:
         """The trained trees, with the rest of the model.
 
         ``dataset`` has the bins of all rows of the training set.
@@ -217,6 +222,7 @@ class PreparedFit:
             search=search,
             out_of_fold=trained.out_of_fold,
             largest_query=0 if data.rows.queries is None else data.largest_query,
+            baseline=baseline,
         )
 
     def header_maker(self, dataset: BinnedDataset) -> Callable[[], Header]:
@@ -426,8 +432,8 @@ class Fit:
             trained = replace(trained, ensemble=self.grow(n_rounds, model))
         dataset, prepared = self._dataset, self.prepared  # callbacks may change options
         prepared.warn_if_nothing_learned(trained.ensemble, dataset)
-        fitted = prepared.fitted_model(trained, dataset)
-        return fitted if keeps_rounds else self.with_baseline(fitted)
+        baseline = None if keeps_rounds else self._baseline(trained.ensemble)
+        return prepared.fitted_model(trained, dataset, baseline)
 
     def grow(self, n_rounds: int, model: Any) -> Ensemble:
         """Boost a number of rounds, which nothing but a limit ends.
@@ -470,17 +476,25 @@ class Fit:
 
     def fitted_model(self, trained: Trained) -> FittedModel:
         """The model of some of the rounds, which are over, and its baseline."""
-        model = self.prepared.fitted_model(trained, self._dataset)
-        return self.with_baseline(model)
+        baseline = self._baseline(trained.ensemble)
+        return self.prepared.fitted_model(trained, self._dataset, baseline)
 
     def with_baseline(self, model: FittedModel) -> FittedModel:
         """A model of the first rounds of this fit, which is over, and its baseline."""
+        baseline = self._baseline(model.trees)
+        return model if baseline is None else replace(model, baseline=baseline)
+
+    def _baseline(self, trees: Ensemble) -> Baseline | None:
+        """The baseline hazard of the first rounds of this fit, whose trees these are.
+
+        None for other objectives than Cox's.
+        """
         prepared = self.prepared
         if prepared.data.settings.objective not in COX or not prepared.has_baseline:
-            return model
+            return None
         boosting = cast("Boosting", self.rounds)
-        rounds = boosting.finished.first(model.n_rounds - prepared.n_earlier)
-        return replace(model, baseline=boosting.baseline(rounds))
+        rounds = boosting.finished.first(trees.n_rounds - prepared.n_earlier)
+        return boosting.baseline(rounds)
 
     def model_of(self, trees: Ensemble) -> FittedModel:
         """A model of trees of this fit, without the baseline hazard."""

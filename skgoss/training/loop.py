@@ -19,9 +19,6 @@ from skgoss.training.callback_api import (
     CallbackEnv,
     EarlyStopException,
     History,
-    Listener,
-    may_end,
-    may_lag,
 )
 from skgoss.training.distributed_callbacks import DistributedCallbacks, RoundCalls
 from skgoss.training.evaluation import EvalResult, EvaluationSet, by_name
@@ -242,6 +239,42 @@ def _recorded(history: History, index: int) -> dict[str, dict[str, float]]:
 
 
 # --- The callbacks of a fit ----------------------------------------------------------
+
+
+class Listener:
+    """A callback that is also called when the rounds end."""
+
+    order = 0
+    before_iteration = False
+    may_lag = True
+
+    def at_end(self) -> EarlyStopException | None:
+        """The last round is over; returns what ends the fit earlier after all."""
+        return None
+
+    def close(self) -> None:
+        """The fit has ended, perhaps by an error."""
+
+
+def may_lag(callbacks: Sequence[Callback]) -> bool:
+    """Whether no callback needs the model of its round.
+
+    Then later rounds may have begun when callbacks are called.
+    """
+    return all([getattr(callback, "may_lag", False) for callback in callbacks])
+
+
+def may_end(callbacks: Sequence[Callback]) -> bool:
+    """Whether a callback may end the fit before its last round.
+
+    Those that say nothing of it may, unless they only watch.
+    """
+    return any(
+        [
+            getattr(callback, "may_end", not getattr(callback, "only_watches", False))
+            for callback in callbacks
+        ]
+    )
 
 
 def record(history: History, results: Sequence[EvalResult]) -> None:

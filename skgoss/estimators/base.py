@@ -22,7 +22,7 @@ from skgoss.columns import containers, names
 from skgoss.columns.columns import Columns
 from skgoss.estimators import state as states
 from skgoss.fit.arguments import FitArguments, InputSet, input_sets
-from skgoss.fit.fit import AfterRound, BuildBins, checked_settings
+from skgoss.fit.fit import AfterRound, BuildBins
 from skgoss.fit.task import Task
 from skgoss.model import explanation, intervals, predictions
 from skgoss.model.fitted import EstimatorRecord, FittedModel, constructor_defaults
@@ -549,7 +549,7 @@ class LGBMModel(
         owner, passed = type(self).__name__, self._passed_parameters()
         # Attributes that others set, as checks of scikit-learn do, need no warning.
         written = self._passed
-        return checked_settings(vars(self), owner, X, arguments, passed, written)
+        return arguments.checked_settings(vars(self), owner, X, passed, written)
 
     def _prepare(
         self,

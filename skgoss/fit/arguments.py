@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from skgoss import parameters
 from skgoss.columns import containers
 from skgoss.columns.queries import Queries
 from skgoss.columns.queries import make as make_queries
@@ -19,6 +20,7 @@ from skgoss.dataset.dataset import Dataset
 from skgoss.distributed.collectives import ALONE, Collectives
 from skgoss.distributed.row_partition import Parts
 from skgoss.fit.callbacks import shown_reads, with_shown_metrics
+from skgoss.objectives.objectives import canonical_name
 from skgoss.parameters.settings import Settings
 from skgoss.sources import input_rows
 from skgoss.utils.messages import type_name, warn
@@ -82,6 +84,41 @@ class FitArguments:
         """The arguments with the callback that ``verbose`` stands for."""
         told = with_shown_metrics("verbose", self.verbose, self.callbacks)
         return replace(self, **told, verbose=False)
+
+    def checked_settings(
+        self,
+        options: Mapping[str, Any],
+        owner: str,
+        X: Any,
+        passed: Mapping[str, Any],
+        written: Collection[str] | None = None,
+    ) -> Settings:
+        """The checked options of a fit with these arguments to the training set ``X``.
+
+        The arguments replace ``options``. Of these, the ones that the user has
+        ``passed`` replace the options of a `Dataset`, and those replace the defaults of
+        the others. If one that is ``written`` has no effect, the fit warns; None: these
+        are all that are passed. Messages name the ``owner`` of the options.
+        """
+        replaced: dict[str, Any] = {}
+        for name in ("early_stopping_round", "eval_at"):
+            value = getattr(self, name)
+            if value is not None:
+                is_off = isinstance(value, bool | np.bool_) and not value
+                replaced[name] = 0 if is_off else value
+        categorical = self.categorical_feature
+        if not (isinstance(categorical, str) and categorical == "auto"):
+            replaced["categorical_feature"] = categorical
+        if isinstance(X, Dataset):
+            verbosity = parameters.checked_options(options, ["verbosity"], owner)
+            with shown_reads(**verbosity):
+                replaced = X._options_besides(passed) | replaced
+        written = passed.keys() if written is None else written
+        options = {**options, **replaced}
+        settings = parameters.make_settings(options, owner, passed, written)
+        if isinstance(settings.objective, str):
+            canonical_name(settings.objective)  # errors come early
+        return settings
 
     @property
     def metadata(self) -> dict[str, Any] | None:

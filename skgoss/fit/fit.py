@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
@@ -16,7 +16,7 @@ from skgoss.columns import names
 from skgoss.columns.schema import ColumnSchema
 from skgoss.dataset.dataset import Dataset
 from skgoss.fit import callbacks, fit_metrics, nothing_learned
-from skgoss.fit.arguments import FitArguments, InputSet, evaluation_set
+from skgoss.fit.arguments import InputSet, evaluation_set
 from skgoss.fit.fit_data import FitData
 from skgoss.fit.time_limit import NO_LIMIT, TimeLimit
 from skgoss.model.ensemble import Ensemble
@@ -47,42 +47,6 @@ MakeModel = Callable[["Fit"], Any]
 
 # What stands for `BinnedDataset.build`.
 BuildBins = Callable[..., BinnedDataset]
-
-
-def checked_settings(
-    options: Mapping[str, Any],
-    owner: str,
-    X: Any,
-    arguments: FitArguments,
-    passed: Mapping[str, Any],
-    written: Collection[str] | None = None,
-) -> Settings:
-    """The checked options of a fit to the training set ``X``.
-
-    Arguments of fit replace ``options``. Of these, the ones that the user has
-    ``passed`` replace the options of a `Dataset`, and those replace the defaults of the
-    others. If one that is ``written`` has no effect, the fit warns; None: these are all
-    that are passed. Messages name the ``owner`` of the options.
-    """
-    categorical = arguments.categorical_feature
-    replaced: dict[str, Any] = {}
-    for name in ("early_stopping_round", "eval_at"):
-        value = getattr(arguments, name)
-        if value is not None:
-            is_off = isinstance(value, bool | np.bool_) and not value
-            replaced[name] = 0 if is_off else value
-    if not (isinstance(categorical, str) and categorical == "auto"):
-        replaced["categorical_feature"] = categorical
-    if isinstance(X, Dataset):
-        verbosity = parameters.checked_options(options, ["verbosity"], owner)
-        with callbacks.shown_reads(**verbosity):
-            replaced = X._options_besides(passed) | replaced
-    written = passed.keys() if written is None else written
-    options = {**options, **replaced}
-    settings = parameters.make_settings(options, owner, passed, written)
-    if isinstance(settings.objective, str):
-        objectives.canonical_name(settings.objective)
-    return settings
 
 
 @dataclass(frozen=True, eq=False)

@@ -249,12 +249,3 @@ class EvaluationSet:
 def loss_of(result: EvalResult) -> float:
     """The metric, so that less is better."""
     return -result.metric_value if result.maximize else result.metric_value
-
-
-def by_name(results: Sequence[EvalResult]) -> dict[str, dict[str, float]]:
-    """The metrics of one round, by evaluation set and name."""
-    scores: dict[str, dict[str, float]] = {}
-    for result in results:
-        dataset_name, metric_name, value = tuple(result)[:3]
-        scores.setdefault(dataset_name, {})[metric_name] = value
-    return scores

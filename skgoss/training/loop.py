@@ -21,7 +21,7 @@ from skgoss.training.callback_api import (
     History,
 )
 from skgoss.training.distributed_callbacks import DistributedCallbacks, RoundCalls
-from skgoss.training.evaluation import EvalResult, EvaluationSet, by_name
+from skgoss.training.evaluation import EvalResult, EvaluationSet
 from skgoss.training.rounds import Rounds
 from skgoss.utils.messages import warn
 
@@ -293,6 +293,15 @@ def record(history: History, results: Sequence[EvalResult]) -> None:
             by_metric.setdefault(metric_name, []).append(value)
 
 
+def by_name(results: Sequence[EvalResult]) -> dict[str, dict[str, float]]:
+    """The metrics of one round, by evaluation set and name."""
+    scores: dict[str, dict[str, float]] = {}
+    for result in results:
+        dataset_name, metric_name, value = tuple(result)[:3]
+        scores.setdefault(dataset_name, {})[metric_name] = value
+    return scores
+
+
 class Recorder:
     """The callback that keeps the metrics of all rounds, by evaluation set and name."""
 
@@ -407,8 +416,8 @@ class BestRound(Listener):
                 f"early_stopping: min_delta has {len(deltas)} values for the"
                 f" {len(names)} metrics {', '.join(names)}; pass one for each."
             )
-        by_name = dict(zip(names, deltas, strict=False))
-        watches = [Watch(result, by_name) for result in watched]
+        delta_of = dict(zip(names, deltas, strict=False))
+        watches = [Watch(result, delta_of) for result in watched]
         if self.first_metric_only:
             watches = [watch for watch in watches if watch.metric == names[0]]
         self.watches = {(watch.dataset, watch.metric): watch for watch in watches}

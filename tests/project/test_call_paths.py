@@ -50,7 +50,7 @@ MODELS = {
 LIMITS = {
     ("regressor", "fit"): (168, 25, 60),
     ("classifier", "fit"): (176, 26, 63),
-    ("folds", "fit"): (978, 42, 303),
+    ("folds", "fit"): (978, 42, 300),
     ("regressor", "predict"): (34, 9, 17),
 }
 

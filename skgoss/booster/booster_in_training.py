@@ -354,13 +354,14 @@ class BoosterInTraining(BoosterModel):
             model.schema.n_features,
             "the model",
         )
-        n_threads = self._n_threads(kwargs, BoosterInTraining.refit)
-        columns = self._loaded_columns(model, data, n_threads, validate_features)
-        owner = type(self).__name__
+        reader = self._reader(model, kwargs, BoosterInTraining.refit, validate_features)
+        columns, owner = reader.loaded(data), reader.owner
         rows = refit.rows(model, columns, label, weight, group, init_score, owner)
         options = parameters.resolve(model.options(), owner)[0]
         options |= parameters.resolve(self._changed_params(), owner)[0]
-        trees = refit.refitted(model, options, rows, float(decay_rate), n_threads)
+        trees = refit.refitted(
+            model, options, rows, float(decay_rate), reader.n_threads
+        )
         model = replace(model.with_trees(trees), best_iteration=0, best_score={})
         booster = self._from_model(model)
         booster.params = {**self.params, "refit_decay_rate": float(decay_rate)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from os import PathLike
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Self, Union
@@ -18,7 +18,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from skgoss import parameters
 from skgoss.booster.booster import Booster, ShownBoosters, init_model
-from skgoss.columns import containers, names
 from skgoss.columns.columns import Columns
 from skgoss.estimators import state as states
 from skgoss.fit.arguments import FitArguments, InputSet, input_sets
@@ -27,12 +26,12 @@ from skgoss.fit.task import Task
 from skgoss.model import explanation, intervals, predictions
 from skgoss.model.fitted import EstimatorRecord, FittedModel, constructor_defaults
 from skgoss.model.out_of_fold import OutOfFold
+from skgoss.model.predictions import RowReader
 from skgoss.objectives.words import MetricName, ObjectiveName
 from skgoss.parameters import docstrings, other_libraries, presets, signatures
 from skgoss.parameters.settings import Settings
 from skgoss.several_fits import entry
 from skgoss.several_fits.entry import AnyFit
-from skgoss.sources.source import Source
 from skgoss.utils import sklearn_private, threads
 from skgoss.utils.locks import OnlyUser
 from skgoss.utils.messages import Elsewhere, ForeignConstructor
@@ -675,18 +674,15 @@ class LGBMModel(
         model = self._model
         rounds = model.rounds(*span)
 
-        def compute(rows: Any) -> Any:
-            if validate_features and model.is_foreign:
-                model.check_names(rows)
-            columns = self._columns(model, rows, n_threads)
+        def compute(columns: Columns) -> Any:
             asked = self._prediction if output == "prediction" else output
             values = predictions.compute(model, columns, asked, rounds, n_threads)
             if output != "prediction":
                 return values
             return finish(model, values, n_threads)
 
-        open_file = partial(self._open_file, model)
-        return predictions.in_batches(X, model.schema, compute, open_file, to_parquet)
+        reader = self._reader(model, n_threads, validate_features)
+        return reader.in_batches(X, compute, to_parquet)
 
     def _covering(
         self,
@@ -698,13 +694,8 @@ class LGBMModel(
     ) -> NDArray[Any]:
         """Intervals or sets of classes; the last axis is that of several coverages."""
         coverages, is_one = intervals.checked_coverage(coverage)
-        covering = predictions.in_batches(
-            X,
-            model.schema,
-            lambda rows: compute(
-                self._columns(model, rows, n_threads), coverages, n_threads
-            ),
-            partial(self._open_file, model),
+        covering = self._reader(model, n_threads).in_batches(
+            X, lambda columns: compute(columns, coverages, n_threads)
         )
         return covering[..., 0] if is_one else covering
 
@@ -732,7 +723,7 @@ class LGBMModel(
         """The output after each round; errors come at once, and not with the first."""
         model = self._model
         n_threads = self._n_threads()
-        columns = self._loaded_columns(model, X, n_threads)
+        columns = self._reader(model, n_threads).loaded(X)
         outputs = predictions.staged(model, columns, self._prediction, n_threads)
         return (finish(model, values, n_threads) for values in outputs)
 
@@ -769,38 +760,27 @@ class LGBMModel(
         n_threads = self._n_threads(kwargs, LGBMModel.explain)
         rounds = model.rounds(start_iteration, num_iteration)
         return explanation.explanation(
-            model,
-            self._loaded_columns(model, X, n_threads),
+            self._reader(model, n_threads),
             X,
             rounds,
-            n_threads,
             interactions=interactions,
             output_names=model.score_names,
         )
 
-    def _columns(
-        self, model: FittedModel, rows: ArrayLike, n_threads: int = 1
-    ) -> Columns:
-        """The columns of rows in memory."""
+    def _reader(
+        self, model: FittedModel, n_threads: int, validate_features: bool = False
+    ) -> RowReader:
+        """What reads rows for the model."""
         if "_booster" in vars(self):
             self._check_unchanged()
-        by_name = not (model.is_foreign or model.has_passed_names(rows))
-        owner = type(self).__name__
-        return containers.columns(
-            rows, model.schema, owner=owner, by_name=by_name, n_jobs=n_threads
+        return RowReader(
+            model,
+            type(self).__name__,
+            n_threads,
+            by_name=model.takes_by_name,
+            params=lambda: self.booster_.params,
+            checks_names=validate_features and model.is_foreign,
         )
-
-    def _loaded_columns(
-        self, model: FittedModel, X: ArrayLike, n_threads: int
-    ) -> Columns:
-        """The columns of rows for what is not computed in batches."""
-        rows = predictions.in_memory(X, partial(self._open_file, model))
-        return self._columns(model, rows, n_threads)
-
-    def _open_file(self, model: FittedModel, path: Any) -> Source:
-        """Open a text file, whose columns have names if those of fit have."""
-        has_names = model.feature_names != names.default(len(model.feature_names))
-        return self.booster_._open_file(model, path, has_names)
 
     def _n_threads(
         self,

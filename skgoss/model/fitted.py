@@ -316,12 +316,18 @@ class FittedModel:
             )
         return self.conformal
 
-    def has_passed_names(self, X: Any) -> bool:
-        """Whether a frame has the names that users gave columns without names."""
-        if self.schema.feature_names is not None or isinstance(X, np.ndarray):
+    def takes_by_name(self, X: Any) -> bool:
+        """Whether an estimator finds the columns of rows by their names.
+
+        It takes those of a model of another library by position, and those of a frame
+        with the names that the user gave columns without names.
+        """
+        if self.is_foreign:
             return False
+        if self.schema.feature_names is not None or isinstance(X, np.ndarray):
+            return True
         names = containers.names(X)
-        return names is not None and list(names) == self.feature_names
+        return names is None or list(names) != self.feature_names
 
     def checks_names_of(self, X: Any) -> bool:
         """Whether names of a frame's columns must be those of the training set.

@@ -20,12 +20,12 @@ from skgoss import parameters
 from skgoss.booster.booster import Booster, ShownBoosters, init_model
 from skgoss.columns.columns import Columns
 from skgoss.estimators import state as states
+from skgoss.estimators.fitted_attributes import FittedAttributes
 from skgoss.fit.arguments import FitArguments, InputSet, input_sets
 from skgoss.fit.fit import AfterRound, BuildBins
 from skgoss.fit.task import Task
 from skgoss.model import explanation, intervals, predictions
 from skgoss.model.fitted import EstimatorRecord, FittedModel, constructor_defaults
-from skgoss.model.out_of_fold import OutOfFold
 from skgoss.model.predictions import RowReader
 from skgoss.objectives.words import MetricName, ObjectiveName
 from skgoss.parameters import docstrings, other_libraries, presets, signatures
@@ -60,6 +60,7 @@ EarlierModel = Union["LGBMModel", Booster, str, PathLike[str]]
 @docstrings.of_chain("The estimator.")
 @docstrings.of_estimator
 class LGBMModel(
+    FittedAttributes,
     sklearn_private.CallbackSupportMixin,
     sklearn_private.SummaryMixin,
     Elsewhere,
@@ -833,110 +834,6 @@ class LGBMModel(
                 "booster_ was replaced by another model. Create an estimator from it"
                 " with from_booster."
             )
-
-    @property
-    def n_features_(self) -> int:
-        """Number of columns of ``X`` in ``fit``."""
-        return self._model.schema.n_features
-
-    @property
-    def n_estimators_(self) -> int:
-        """Number of rounds of the model."""
-        return self._model.trees.n_rounds
-
-    @property
-    def n_iter_(self) -> int:
-        """Number of rounds of the model."""
-        return self.n_estimators_
-
-    @property
-    def best_iteration_(self) -> int:
-        """Number of rounds that early stopping kept. 0 without early stopping."""
-        return self.booster_.best_iteration
-
-    @property
-    def preset_params_(self) -> dict[str, Any]:
-        """The options that ``preset`` has chosen, by name."""
-        return dict(self._model.preset_params)
-
-    @property
-    def search_results_(self) -> dict[str, Any]:
-        """What ``preset`` has compared, in the manner of ``cv_results_``."""
-        found = {k: v for k, v in self._model.search.items() if isinstance(v, list)}
-        return {k: v if k == "params" else np.array(v) for k, v in found.items()}
-
-    @property
-    def time_limit_reached_(self) -> bool:
-        """Whether ``time_limit`` has ended the fit, or a part of it."""
-        return bool(self._model.search.get("is_limit_reached"))
-
-    @property
-    def oof_prediction_(self) -> NDArray[np.float64]:
-        """Predictions for the rows of ``fit``, by models that were not fitted on them.
-
-        NaN in rows that no fold tests.
-        """
-        model = self._model
-        scores = self._out_of_fold.scores.copy()
-        return predictions.linked(scores, model.link, self._n_threads())
-
-    @property
-    def oof_score_(self) -> dict[str, float]:
-        """The mean of each metric over the folds."""
-        return self._out_of_fold.mean()
-
-    @property
-    def oof_score_error_(self) -> dict[str, float]:
-        """The standard error of each mean in ``oof_score_``."""
-        return self._out_of_fold.standard_error()
-
-    @property
-    def _out_of_fold(self) -> OutOfFold:
-        out_of_fold = self._model.out_of_fold
-        if out_of_fold is None:
-            raise AttributeError(
-                f"This {self._owner} has no out-of-fold predictions: it was fitted"
-                " without the option folds."
-            )
-        return out_of_fold
-
-    @property
-    def best_score_(self) -> dict[str, dict[str, float]]:
-        """Metrics by evaluation set and name.
-
-        They are those of the best round after early stopping, or else of the last
-        round.
-        """
-        return copy.deepcopy(self.booster_.best_score)
-
-    @property
-    def evals_result_(self) -> dict[str, dict[str, list[float]]]:
-        """Metrics of all rounds by evaluation set and name."""
-        return copy.deepcopy(self._model.history)
-
-    @property
-    def fitted_(self) -> bool:
-        """True; as other fitted attributes, it does not exist before ``fit``."""
-        check_is_fitted(self)
-        return True
-
-    @property
-    def objective_(self) -> str | list[str] | Callable[..., Any] | None:
-        """The objective: a name or a function. None if a file holds no objective.
-
-        A list if the objectives of several targets differ.
-        """
-        return self._model.objective
-
-    @property
-    def feature_importances_(self) -> NDArray[Any]:
-        """Importances of the columns, as ``importance_type`` says; not normalized."""
-        return self._model.importances(self._importance_type())
-
-    @property
-    def feature_name_(self) -> list[str]:
-        """Names of the columns; 'Column_0', 'Column_1', ... if ``X`` has no names."""
-        return self._model.feature_names
 
     # --- Files, notebooks and other packages ------------------------------------------
 

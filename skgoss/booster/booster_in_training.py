@@ -9,7 +9,7 @@ from typing import Any, Self
 from numpy.typing import ArrayLike
 
 from skgoss import parameters
-from skgoss.booster.booster_model import BoosterModel, attributes_of
+from skgoss.booster.booster_model import BoosterModel, booster_attributes
 from skgoss.booster.train_arguments import TrainOptions, check_label
 from skgoss.columns import categories
 from skgoss.dataset.dataset import Dataset
@@ -272,7 +272,7 @@ class BoosterInTraining(BoosterModel):
 
     def _end(self, model: FittedModel) -> Self:
         """End the training with a model; attributes that callbacks set stay."""
-        self.__dict__ = {**vars(self), **attributes_of(model)}
+        self.__dict__ = {**vars(self), **booster_attributes(model)}
         return self
 
     def refit(

@@ -50,7 +50,7 @@ class BoosterModel(Elsewhere):
 
     def _become(self, model: FittedModel | Fit) -> None:
         """Hold another model, and nothing else, in one assignment."""
-        self.__dict__ = attributes_of(model)
+        self.__dict__ = booster_attributes(model)
 
     # --- Predictions ------------------------------------------------------------------
 
@@ -402,7 +402,7 @@ class BoosterModel(Elsewhere):
         self._become(FittedModel.from_state(state))
 
 
-def attributes_of(model: FittedModel | Fit) -> dict[str, Any]:
+def booster_attributes(model: FittedModel | Fit) -> dict[str, Any]:
     """The attributes of the Booster of a model, or of a fit whose rounds go on."""
     if isinstance(model, Fit):
         return {"_held": model, "best_iteration": 0, "best_score": {}}

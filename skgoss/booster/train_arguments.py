@@ -11,7 +11,7 @@ import numpy as np
 from skgoss import parameters
 from skgoss.dataset.dataset import Dataset
 from skgoss.fit.arguments import FitArguments, input_sets
-from skgoss.fit.callbacks import shown_reads
+from skgoss.fit.callbacks import read_progress
 from skgoss.fit.task import TrainTask
 from skgoss.model.fitted import EstimatorRecord, FittedModel
 from skgoss.parameters.domains import integer
@@ -211,7 +211,7 @@ def check_label(rows: Dataset, options: TrainOptions, name: str) -> None:
     rows._read_by(options.of_files)
     owner = options.task.owner
     verbosity = parameters.checked_options(options.options, ["verbosity"], owner)
-    with shown_reads(**verbosity):
+    with read_progress(**verbosity):
         label = rows.get_label()
     if label is None:
         error = ValueError(

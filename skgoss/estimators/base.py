@@ -124,7 +124,7 @@ class LGBMModel(
     n_features_in_: int
     feature_names_in_: NDArray[np.object_]
 
-    # The model that fit returned, and the Booster of it, once somebody asks for it.
+    # The model that fit returned, and its Booster, which is made on demand.
     _fitted: FittedModel
     _booster: Booster
 
@@ -515,22 +515,22 @@ class LGBMModel(
         return self._fit(X, y, arguments)
 
     def _fit(self, X: Any, y: Any, arguments: FitArguments) -> Self:
-        with only_fit(self):
+        with reentry_guard(self):
             if arguments.verbose is not False:
                 arguments = arguments.with_messages()
             settings = self._settings(X, arguments)
             if self._shared is not None and not getattr(self, "_skl_callbacks", ()):
                 self._keep(*self._shared.model(self, X, y, arguments, settings))
                 return self
-            is_heard = vars(self).keys() & sklearn_private.CALLBACK_ATTRIBUTES
-            hooks = is_heard and self._round_hooks(X, y, arguments, settings)
+            has_callbacks = vars(self).keys() & sklearn_private.CALLBACK_ATTRIBUTES
+            hooks = has_callbacks and self._round_hooks(X, y, arguments, settings)
             sets = input_sets(X, y, arguments, settings)
             fit = self._prepare(sets, arguments, settings)
             # Values that only this fit holds are freed: the bins are enough.
             del X, y, arguments, sets
             if hooks:
                 hooks.begin()
-                self._keep(*model_of(fit, _listener(hooks)))
+                self._keep(*model_of(fit, _round_reporter(hooks)))
                 hooks.end()
             else:
                 self._keep(*model_of(fit))
@@ -580,7 +580,7 @@ class LGBMModel(
         Threads that predict meanwhile see the former model or this one. The Booster has
         the attributes that callbacks have set.
         """
-        attributes = _learned(model)
+        attributes = _fit_attributes(model)
         if of_callbacks:
             attributes["_booster"] = Booster._from_model(model)
             vars(attributes["_booster"]).update(of_callbacks)
@@ -971,8 +971,8 @@ class LGBMModel(
 _FITS: dict[int, OnlyUser] = {}
 
 
-def only_fit(estimator: LGBMModel) -> OnlyUser:
-    """Refuses to fit an estimator that is being fitted."""
+def reentry_guard(estimator: LGBMModel) -> OnlyUser:
+    """A guard against fits of an estimator that is being fitted; RuntimeError."""
     return OnlyUser(
         _FITS,
         id(estimator),
@@ -992,7 +992,7 @@ def model_of(fit: AnyFit, after_round: AfterRound | None = None) -> Result:
     return model, booster._attributes_of_callbacks()
 
 
-def _learned(model: FittedModel) -> dict[str, Any]:
+def _fit_attributes(model: FittedModel) -> dict[str, Any]:
     """The attributes of an estimator that has fitted a model."""
     attributes = {"_fitted": model, "n_features_in_": model.schema.n_features}
     if model.schema.feature_names is not None:
@@ -1000,6 +1000,8 @@ def _learned(model: FittedModel) -> dict[str, Any]:
     return attributes
 
 
-def _listener(hooks: sklearn_private.RoundHooks) -> AfterRound:
+def _round_reporter(hooks: sklearn_private.RoundHooks) -> AfterRound:
     """What tells scikit-learn's callbacks of each round."""
-    return lambda index, model: hooks.after_round(index, lambda: _learned(model()))
+    return lambda index, model: hooks.after_round(
+        index, lambda: _fit_attributes(model())
+    )

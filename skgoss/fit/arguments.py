@@ -19,7 +19,7 @@ from skgoss.dataset import fields as dataset_fields
 from skgoss.dataset.dataset import Dataset
 from skgoss.distributed.collectives import ALONE, Collectives
 from skgoss.distributed.row_partition import Parts
-from skgoss.fit.callbacks import shown_reads, with_shown_metrics
+from skgoss.fit.callbacks import read_progress, with_shown_metrics
 from skgoss.objectives.objectives import canonical_name
 from skgoss.parameters.settings import Settings
 from skgoss.sources import input_rows
@@ -28,8 +28,8 @@ from skgoss.utils.messages import type_name, warn
 # The default name of an evaluation set that is the training set.
 TRAINING = "training"
 
-# The arguments, besides X and y, of the training set and of each evaluation set: those
-# that belong to rows, and all.
+# The arguments of the training set and of each evaluation set, other than X and y:
+# those that belong to rows, and all.
 _QUERIES = ("group", "qid")
 OF_ROWS = ("sample_weight", "init_score", *_QUERIES)
 OF_A_SET = (*OF_ROWS, "class_weight")
@@ -47,7 +47,7 @@ _OF_SETS = attrgetter(
 
 @dataclass(frozen=True)
 class FitArguments:
-    """The arguments of ``fit`` besides ``X`` and ``y``: see `LGBMModel.fit`."""
+    """The arguments of ``fit`` other than ``X`` and ``y``: see `LGBMModel.fit`."""
 
     sample_weight: Any = None
     init_score: Any = None
@@ -111,7 +111,7 @@ class FitArguments:
             replaced["categorical_feature"] = categorical
         if isinstance(X, Dataset):
             verbosity = parameters.checked_options(options, ["verbosity"], owner)
-            with shown_reads(**verbosity):
+            with read_progress(**verbosity):
                 replaced = X._options_besides(passed) | replaced
         written = passed.keys() if written is None else written
         options = {**options, **replaced}
@@ -199,7 +199,7 @@ class InputSet(NamedTuple):
 
     def with_fields(self, verbosity: int = -1) -> InputSet:
         """The set of a `Dataset`, with what it holds where nothing else is passed."""
-        with shown_reads(verbosity):
+        with read_progress(verbosity):
             self.X._load()
         held = {
             "y": self.X.label,

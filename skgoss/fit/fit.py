@@ -235,13 +235,13 @@ def _stopping(data: FitData) -> tuple[bool, bool]:
     """
 
     def stopping() -> tuple[bool, bool]:
-        calls = [
-            call
-            for call in _new_callbacks(data)
-            if isinstance(call, callbacks.EarlyStopping) and call.enabled
+        enabled = [
+            callback
+            for callback in _new_callbacks(data)
+            if isinstance(callback, callbacks.EarlyStopping) and callback.enabled
         ]
-        are_first_only = [call.first_metric_only for call in calls]
-        return bool(calls), any([data.settings.first_metric_only, *are_first_only])
+        are_first_only = [callback.first_metric_only for callback in enabled]
+        return bool(enabled), any([data.settings.first_metric_only, *are_first_only])
 
     return data.rows.collectives.broadcast(stopping)
 
@@ -249,24 +249,24 @@ def _stopping(data: FitData) -> tuple[bool, bool]:
 def _new_callbacks(data: FitData) -> list[Callback]:
     """The user's callbacks, and those that options ask for, for one fit."""
     arguments, options = data.arguments, data.settings
-    calls: list[Callback] = []
+    found: list[Callback] = []
     if arguments.callbacks is not None:
-        calls = callbacks.for_one_fit(arguments.callbacks)
+        found = callbacks.own_copies(arguments.callbacks)
     patience = options.early_stopping_round or 0
-    is_told = options.verbosity >= 1 or arguments.early_stopping_messages
+    is_verbose = options.verbosity >= 1 or arguments.early_stopping_messages
     if patience > 0:
-        calls.append(
+        found.append(
             callbacks.EarlyStopping(
                 patience,
                 options.first_metric_only,
-                # Folds are fitted side by side; they tell their rounds at the end.
-                is_told and options.folds is None,
+                # Folds are fitted side by side, and print their rounds at the end.
+                is_verbose and options.folds is None,
                 options.early_stopping_min_delta,
             )
         )
     if options.verbosity >= 1:
-        calls.append(callbacks.ProgressBar())
-    return calls
+        found.append(callbacks.ProgressBar())
+    return found
 
 
 @dataclass(eq=False)
@@ -289,11 +289,11 @@ class Fit:
     @classmethod
     def begin(cls, prepared: PreparedFit, sets: Sequence[EvaluationSet]) -> Self:
         """Put the rows into bins, and make the state of the rounds."""
-        data, calls = prepared.data, _new_callbacks(prepared.data)
+        data, own_callbacks = prepared.data, _new_callbacks(prepared.data)
         rounds = prepared.setup.begin(data.fitted, sets)
         if data.rows.partition is not None:
             prepared = replace(prepared, data=data.without_values())
-        return cls(prepared, rounds, calls)
+        return cls(prepared, rounds, own_callbacks)
 
     @classmethod
     def begin_on_all_rows(cls, prepared: PreparedFit) -> Self:
@@ -340,7 +340,7 @@ class Fit:
 
     @property
     def header(self) -> Header:
-        """The content of a model file besides the trees."""
+        """The content of a model file without the trees."""
         return self.prepared.header_maker(self._dataset)()
 
     @property
@@ -600,7 +600,7 @@ def _header(
     *,
     is_joint: bool,
 ) -> Header:
-    """The content of a model file besides the trees."""
+    """The content of a model file without the trees."""
     objective, signs = settings.objective, settings.monotone_constraints
     if columns is None:
         columns = names.default(schema.n_features)

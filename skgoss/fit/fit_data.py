@@ -30,7 +30,7 @@ from skgoss.dataset.preparation import Prepared, Request
 from skgoss.distributed.row_partition import Parts, RowPartition
 from skgoss.fit import foreign_model, several_outputs, splits
 from skgoss.fit.arguments import NO_ROWS, FitArguments, InputSet, input_sets
-from skgoss.fit.callbacks import shown_reads
+from skgoss.fit.callbacks import read_progress
 from skgoss.fit.several_outputs import Output
 from skgoss.fit.splits import Splits
 from skgoss.fit.task import Task
@@ -222,7 +222,7 @@ class FitData:
             " and ".join(name for name in needs if needs[name]),
             root,
         )
-        with shown_reads(self.settings.verbosity):
+        with read_progress(self.settings.verbosity):
             return X._prepare(request)
 
     def _with_rows(self, columns: Rows, arguments: FitArguments) -> Self:
@@ -739,7 +739,7 @@ def read(
     """
     if training.parts is not None and training.collectives.n_ranks > 1:
         check_can_be_distributed(settings)
-    task = task if init_model is None else task.going_on(init_model)
+    task = task if init_model is None else task.continuing_from(init_model)
     others = replace(arguments, **NO_ROWS)
     data = FitData(training, others, settings, task, init_model)
     try:

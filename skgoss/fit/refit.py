@@ -30,12 +30,12 @@ Floats = NDArray[np.float64]
 # LightGBM's addition to sums of hessians: a leaf without rows has the optimal value 0.
 _EPSILON = 1e-15
 
-# The options that a refit reads, besides those of the objective.
+# The options that a refit reads, in addition to those of the objective.
 _OPTIONS = ("reg_alpha", "reg_lambda", "max_delta_step", "linear_lambda")
 
 
 def check(model: FittedModel, decay_rate: Any) -> None:
-    """Check that a model can be fitted again, and the share of its old values.
+    """Check that a model can be fitted again, and the weight of its old values.
 
     ValueError if it cannot, or the share does not lie in [0, 1].
     """

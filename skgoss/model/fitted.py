@@ -53,7 +53,7 @@ _QUANTILES = (
     " 'normal' and use predict_distribution(X).ppf(q)."
 )
 
-# The entries of a state besides the trees and the header, with their types.
+# The entries of a state other than the trees and the header, with their types.
 _STATE: Types = {
     "categories": object,
     "objective": (str, list, cast("type", Callable), NoneType),
@@ -104,7 +104,7 @@ class FittedModel:
     """A trained model: its trees and all that belongs to them.
 
     A fit returns it, model files hold it, estimators and `Booster` predict by it. It
-    never changes: whoever changes a model replaces it by another one.
+    never changes: a changed model is another one.
     """
 
     trees: Ensemble
@@ -113,7 +113,7 @@ class FittedModel:
     # different objectives. None if it is unknown.
     objective: str | list[str] | Callable[..., Any] | None
     link: Link  # from raw scores to predictions
-    # Returns the content of a model file besides the trees. Most models never need it,
+    # Returns the content of a model file without the trees. Most models never need it,
     # so it is called once, when it is first needed.
     make_header: Callable[[], Header]
     # The number of rounds that early stopping kept; 0 without it.
@@ -145,7 +145,7 @@ class FittedModel:
 
     @property
     def header(self) -> Header:
-        """The content of a model file besides the trees."""
+        """The content of a model file without the trees."""
         # Threads that ask at the same time get equal headers.
         if "_header" not in vars(self):
             object.__setattr__(self, "_header", self.make_header())

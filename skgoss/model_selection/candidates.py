@@ -128,7 +128,7 @@ class OwnFold:
         """What ``_fit_and_score`` of scikit-learn returns, after the next stage."""
         begin, shared = time.time(), self._shared
         settings = racer.estimator._settings(None, FitArguments())
-        start = partial(self._begun, settings)
+        start = partial(self._begin, settings)
         if shared.grows:
             key = *self._keys, options_of_rounds(settings)
             fit, run = shared.growing(key, start)
@@ -147,7 +147,7 @@ class OwnFold:
             "score_time": 0.0,
         }
 
-    def _begun(self, settings: Settings) -> Fit:
+    def _begin(self, settings: Settings) -> Fit:
         """A fit with other options of trees, and without rounds."""
         new, old = vars(settings), vars(self._base.settings)
         changes = {name: new[name] for name in CHANGEABLE if new[name] != old[name]}

@@ -98,7 +98,7 @@ class SharedFits:
     """What the fits of a search share.
 
     `attach` lets the clones of an estimator ask it for their models. Data are the same
-    if their content is, so whoever calls ``fit`` need not know of it.
+    if their content is, so callers of ``fit`` need not pass keys.
     """
 
     def __init__(self) -> None:

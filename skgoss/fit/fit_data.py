@@ -740,8 +740,8 @@ def read(
     if training.parts is not None and training.collectives.n_ranks > 1:
         check_can_be_distributed(settings)
     task = task if init_model is None else task.continuing_from(init_model)
-    others = replace(arguments, **NO_ROWS)
-    data = FitData(training, others, settings, task, init_model)
+    without_rows = replace(arguments, **NO_ROWS)
+    data = FitData(training, without_rows, settings, task, init_model)
     try:
         data, columns = data._with_columns()
     except (TypeError, ValueError) as error:

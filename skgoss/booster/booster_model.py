@@ -43,7 +43,7 @@ class BoosterModel(Elsewhere):
 
     @classmethod
     def _from_model(cls, model: FittedModel | Fit) -> Self:
-        """The Booster of a model, or of a fit whose rounds go on."""
+        """The Booster of a model, or of a fit in training."""
         booster = cls.__new__(cls)
         booster._become(model)
         return booster
@@ -169,7 +169,7 @@ class BoosterModel(Elsewhere):
 
     @property
     def _model(self) -> FittedModel:
-        """The model; of a fit that goes on, that after the last finished round."""
+        """The model; in training, that after the last finished round."""
         held = self._held
         return held.model_so_far() if isinstance(held, Fit) else held
 
@@ -403,7 +403,7 @@ class BoosterModel(Elsewhere):
 
 
 def booster_attributes(model: FittedModel | Fit) -> dict[str, Any]:
-    """The attributes of the Booster of a model, or of a fit whose rounds go on."""
+    """The attributes of the Booster of a model, or of a fit in training."""
     if isinstance(model, Fit):
         return {"_held": model, "best_iteration": 0, "best_score": {}}
     return {

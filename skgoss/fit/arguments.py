@@ -426,6 +426,7 @@ def _evaluation_set(
     y: Any,
     **values: Any,
 ) -> InputSet:
+    """One evaluation set: see `_evaluation_sets`."""
     input_set = InputSet(name, X, y, **values)
     if isinstance(X, Dataset):
         input_set = input_set.with_fields(verbosity)
@@ -445,6 +446,7 @@ def _evaluation_set(
 
 
 def _check_queries(input_set: InputSet, training: InputSet) -> None:
+    """Check that both sets have queries, or neither; else ValueError."""
     if training.has_queries and not input_set.has_queries:
         raise ValueError(
             "eval_group cannot be None if any of eval_set, eval_X, or eval_y are"
@@ -484,6 +486,7 @@ def _pairs(arguments: FitArguments) -> list[tuple[Any, Any]]:
 
 
 def _listed_pairs(eval_set: Any) -> list[tuple[Any, Any]]:
+    """The pairs of ``eval_set``, which may be a single one; else TypeError."""
     pairs = [eval_set] if isinstance(eval_set, Dataset) else eval_set
     if isinstance(pairs, tuple) and len(pairs) == 2 and not _is_set(pairs[0]):
         pairs = [pairs]

@@ -301,6 +301,7 @@ class _ResetParameter:
 
     @staticmethod
     def _value(name: str, values: Any, index: int, n_rounds: int) -> Any:
+        """The value of a parameter in a round, from a list or a function."""
         if callable(values):
             return values(index)
         if not isinstance(values, Sequence | np.ndarray) or isinstance(values, str):

@@ -205,6 +205,7 @@ class PreparedFit:
 
 
 def _setup(data: FitData, n_threads: int, build_bins: BuildBins) -> FitSetup:
+    """What starts the rounds of a fit; errors of metrics come early."""
     # A program that only predicts does not load what grows trees.
     from skgoss.training.fit_setup import FitSetup, MultiOutputSetup
 

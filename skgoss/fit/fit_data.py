@@ -626,19 +626,19 @@ class FitData:
         is_evaluated = options.folds is not None or self.search is not None
         if is_evaluated or options.boosting_type == "dart":
             return self, []
-        share = options.validation_fraction
+        fraction = options.validation_fraction
         if self.time is None:
             is_held_out = held_out(
                 rows,
-                share,
+                fraction,
                 options.random_state,
                 labels=self.labels(rows),
                 groups=self.groups,
             )
             sides = np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)
         else:
-            words, groups = f"validation_fraction={share}", self.all_groups()
-            (pair,) = splits.by_time(1, self.time, groups, words, first=1 - share)
+            words, groups = f"validation_fraction={fraction}", self.all_groups()
+            (pair,) = splits.by_time(1, self.time, groups, words, first=1 - fraction)
             sides = rows.local(pair[0]), rows.local(pair[1])
         fitted, validation = map(rows.take, sides)
         return self.replaced(fitted=fitted), [EvaluationSet("validation", validation)]

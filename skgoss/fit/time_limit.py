@@ -17,7 +17,7 @@ from skgoss.utils.public import set_module
 
 
 class Interruption(CertainEnd):
-    """What Ctrl-C sets in a `with keep_on_interrupt` body.
+    """The event that Ctrl-C sets in a `with keep_on_interrupt` body.
 
     The bodies need not end in the order in which they begin, the last one first: the
     handler that one of them has replaced is left to the next one.

@@ -50,7 +50,7 @@ MODELS = {
 LIMITS = {
     ("regressor", "fit"): (168, 25, 60),
     ("classifier", "fit"): (176, 26, 63),
-    ("folds", "fit"): (948, 42, 300),
+    ("folds", "fit"): (954, 42, 304),
     ("regressor", "predict"): (35, 8, 17),
 }
 

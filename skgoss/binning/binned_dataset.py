@@ -18,6 +18,7 @@ from skgoss.binning.find_bins import (
     BinningOptions,
     find_bin_mappers,
     find_nan,
+    used_features,
 )
 from skgoss.binning.storage import Storage
 from skgoss.columns.columns import Columns
@@ -279,11 +280,6 @@ def feature_infos(ranges: Iterable[Range]) -> list[str]:
         else:
             infos.append(":".join(map(str, values.tolist())))
     return infos
-
-
-def used_features(mappers: list[BinMapper]) -> NDArray[np.int32]:
-    """The columns that can be split."""
-    return np.array([j for j, m in enumerate(mappers) if not m.is_trivial], np.int32)
 
 
 def _missing_type(mapper: BinMapper) -> int:

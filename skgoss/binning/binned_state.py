@@ -16,12 +16,13 @@ from skgoss._engine.binning.bin_bounds import (
 )
 from skgoss.binning import storage
 from skgoss.binning.bin_values import LANE_CODES, Bins, LosslessSettings, SparseColumns
-from skgoss.binning.binned_dataset import BinnedDataset, used_features
+from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.binning.find_bins import (
     MAX_CATEGORY_BINS,
     BinMapper,
     category_mapper,
     numeric_mappers,
+    used_features,
 )
 from skgoss.columns.categories import Categories
 from skgoss.sources.memory import IN_MEMORY, Memory

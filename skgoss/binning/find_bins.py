@@ -606,6 +606,11 @@ def _scaled(weight: NDArray[np.float64]) -> NDArray[np.float64] | None:
     return None if (weight == 1.0).all() else np.ascontiguousarray(weight, np.float64)
 
 
+def used_features(mappers: list[BinMapper]) -> NDArray[np.int32]:
+    """The columns that can be split."""
+    return np.array([j for j, m in enumerate(mappers) if not m.is_trivial], np.int32)
+
+
 def team(n_values: int, n_threads: int) -> int:
     """The number of threads worth starting for work on ``n_values`` values."""
     return max(1, min(n_threads, n_values // VALUES_PER_THREAD))

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from skgoss.binning import distributed_sample, find_bins, storage
 from skgoss.binning.bin_values import LosslessSettings, StorageSettings
-from skgoss.binning.binned_dataset import BinnedDataset, used_features
+from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.binning.distributed_sample import SampledColumns
-from skgoss.binning.find_bins import BinMapper, BinningOptions
+from skgoss.binning.find_bins import BinMapper, BinningOptions, used_features
 from skgoss.columns import containers
 from skgoss.columns.categories import FLOAT32_CODES, Vocabulary, with_n_categories
 from skgoss.columns.columns import Columns

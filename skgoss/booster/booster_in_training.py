@@ -9,7 +9,7 @@ from typing import Any, Self
 from numpy.typing import ArrayLike
 
 from skgoss import parameters
-from skgoss.booster.booster_model import BoosterModel, attributes_of
+from skgoss.booster.booster_model import BoosterModel, booster_attributes
 from skgoss.booster.train_arguments import TrainOptions, check_label
 from skgoss.columns import categories
 from skgoss.dataset.dataset import Dataset
@@ -272,7 +272,7 @@ class BoosterInTraining(BoosterModel):
 
     def _end(self, model: FittedModel) -> Self:
         """End the training with a model; attributes that callbacks set stay."""
-        self.__dict__ = {**vars(self), **attributes_of(model)}
+        self.__dict__ = {**vars(self), **booster_attributes(model)}
         return self
 
     def refit(
@@ -354,13 +354,14 @@ class BoosterInTraining(BoosterModel):
             model.schema.n_features,
             "the model",
         )
-        n_threads = self._n_threads(kwargs, BoosterInTraining.refit)
-        columns = self._loaded_columns(model, data, n_threads, validate_features)
-        owner = type(self).__name__
+        reader = self._reader(model, kwargs, BoosterInTraining.refit, validate_features)
+        columns, owner = reader.loaded(data), reader.owner
         rows = refit.rows(model, columns, label, weight, group, init_score, owner)
         options = parameters.resolve(model.options(), owner)[0]
         options |= parameters.resolve(self._changed_params(), owner)[0]
-        trees = refit.refitted(model, options, rows, float(decay_rate), n_threads)
+        trees = refit.refitted(
+            model, options, rows, float(decay_rate), reader.n_threads
+        )
         model = replace(model.with_trees(trees), best_iteration=0, best_score={})
         booster = self._from_model(model)
         booster.params = {**self.params, "refit_decay_rate": float(decay_rate)}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
@@ -14,18 +13,16 @@ from sklearn.utils import InputTags, Tags, TargetTags
 
 from skgoss import parameters
 from skgoss.booster.train_arguments import TRAIN
-from skgoss.columns import containers
 from skgoss.columns.columns import Columns
 from skgoss.fit.fit import Fit
 from skgoss.model import dump, explanation, predictions
 from skgoss.model.fitted import FittedModel
+from skgoss.model.predictions import RowReader
 from skgoss.model_files import model_file as model_files
 from skgoss.parameters import docstrings
-from skgoss.sources import input_rows, text_files
-from skgoss.sources.source import Source
 from skgoss.utils import disk, threads
 from skgoss.utils.locks import cached_property
-from skgoss.utils.messages import Elsewhere, warn_unused
+from skgoss.utils.messages import Elsewhere
 
 if TYPE_CHECKING:
     import shap
@@ -46,14 +43,14 @@ class BoosterModel(Elsewhere):
 
     @classmethod
     def _from_model(cls, model: FittedModel | Fit) -> Self:
-        """The Booster of a model, or of a fit whose rounds go on."""
+        """The Booster of a model, or of a fit in training."""
         booster = cls.__new__(cls)
         booster._become(model)
         return booster
 
     def _become(self, model: FittedModel | Fit) -> None:
         """Hold another model, and nothing else, in one assignment."""
-        self.__dict__ = attributes_of(model)
+        self.__dict__ = booster_attributes(model)
 
     # --- Predictions ------------------------------------------------------------------
 
@@ -98,20 +95,14 @@ class BoosterModel(Elsewhere):
         model = self._model
         output = predictions.kind(raw_score, pred_leaf, pred_contrib, pred_interactions)
         rounds = model.rounds(start_iteration, self._length(num_iteration))
-        n_threads = self._n_threads(kwargs, BoosterModel.predict)
-
-        def compute(rows: Any) -> Any:
-            columns = self._columns(model, rows, n_threads, validate_features)
-            return predictions.compute(model, columns, output, rounds, n_threads)
-
-        if data_has_header and not input_rows.is_file(data):
-            warn_unused(
-                "data_has_header has no effect: data are not the path of a file."
-            )
-        open_file = partial(self._open_file, model, header=data_has_header)
-        return predictions.in_batches(
-            data, model.schema, compute, open_file, to_parquet
+        reader = self._reader(
+            model, kwargs, BoosterModel.predict, validate_features, data_has_header
         )
+
+        def compute(columns: Columns) -> Any:
+            return predictions.compute(model, columns, output, rounds, reader.n_threads)
+
+        return reader.in_batches(data, compute, to_parquet)
 
     @docstrings.of_booster
     def explain(
@@ -144,60 +135,28 @@ class BoosterModel(Elsewhere):
         """
         model = self._model
         rounds = model.rounds(start_iteration, self._length(num_iteration))
-        n_threads = self._n_threads(kwargs, BoosterModel.explain)
-        return explanation.explanation(
+        reader = self._reader(model, kwargs, BoosterModel.explain)
+        return explanation.explanation(reader, data, rounds, interactions=interactions)
+
+    def _reader(
+        self,
+        model: FittedModel,
+        kwargs: Mapping[str, Any],
+        method: Callable[..., Any],
+        validate_features: bool = False,
+        header: bool = False,
+    ) -> RowReader:
+        """What reads rows for a call of a method with some other arguments."""
+        owner = type(self).__name__
+        n_threads = threads.n_threads(parameters.n_jobs(kwargs, None, owner, method))
+        return RowReader(
             model,
-            self._loaded_columns(model, data, n_threads),
-            data,
-            rounds,
+            owner,
             n_threads,
-            interactions=interactions,
-        )
-
-    def _n_threads(self, kwargs: Mapping[str, Any], method: Callable[..., Any]) -> int:
-        """The number of threads of a call of a method with some other arguments."""
-        owner = type(self).__name__
-        return threads.n_threads(parameters.n_jobs(kwargs, None, owner, method))
-
-    def _columns(
-        self,
-        model: FittedModel,
-        rows: Any,
-        n_threads: int,
-        validate_features: bool = False,
-    ) -> Columns:
-        """The columns of rows in memory."""
-        if validate_features:
-            model.check_names(rows)
-        by_name = model.checks_names_of(rows)
-        owner = type(self).__name__
-        return containers.columns(
-            rows, model.schema, owner=owner, by_name=by_name, n_jobs=n_threads
-        )
-
-    def _loaded_columns(
-        self,
-        model: FittedModel,
-        X: Any,
-        n_threads: int,
-        validate_features: bool = False,
-    ) -> Columns:
-        """The columns of rows for what is not computed in batches."""
-        rows = predictions.in_memory(X, partial(self._open_file, model))
-        return self._columns(model, rows, n_threads, validate_features)
-
-    def _open_file(self, model: FittedModel, path: Any, header: bool = False) -> Source:
-        """Open a text file, to read the columns of the model in batches."""
-        words = ("label_column", "label")
-        label = {word: self.params[word] for word in words if word in self.params}
-        of_files, _ = parameters.file_options(label, "Booster")
-        infos = model.header.feature_infos
-        return text_files.read_features(
-            path,
-            model.feature_names,
+            by_name=model.checks_names_of,
+            params=lambda: self.params,
+            checks_names=validate_features,
             header=header,
-            label_column=of_files.get("label_column", ()),
-            unused=[j for j, info in enumerate(infos) if info == "none"],
         )
 
     def _length(self, num_iteration: int | None) -> int | None:
@@ -210,7 +169,7 @@ class BoosterModel(Elsewhere):
 
     @property
     def _model(self) -> FittedModel:
-        """The model; of a fit that goes on, that after the last finished round."""
+        """The model; in training, that after the last finished round."""
         held = self._held
         return held.model_so_far() if isinstance(held, Fit) else held
 
@@ -443,8 +402,8 @@ class BoosterModel(Elsewhere):
         self._become(FittedModel.from_state(state))
 
 
-def attributes_of(model: FittedModel | Fit) -> dict[str, Any]:
-    """The attributes of the Booster of a model, or of a fit whose rounds go on."""
+def booster_attributes(model: FittedModel | Fit) -> dict[str, Any]:
+    """The attributes of the Booster of a model, or of a fit in training."""
     if isinstance(model, Fit):
         return {"_held": model, "best_iteration": 0, "best_score": {}}
     return {

@@ -33,12 +33,7 @@ from skgoss.objectives.metric_names import names_and_functions
 from skgoss.objectives.objectives import OBJECTIVES, canonical_name
 from skgoss.parameters import signatures
 from skgoss.training import loop
-from skgoss.training.callback_api import (
-    EarlyStopException,
-    History,
-    may_end,
-    may_lag,
-)
+from skgoss.training.callback_api import EarlyStopException, History
 from skgoss.training.lockstep import Lockstep
 from skgoss.training.rounds import MAX_FOLLOWING, MAX_FOLLOWING_IF_NONE_ENDS
 from skgoss.training.schedule import at_once
@@ -297,7 +292,7 @@ def _splitter(
 
 
 def _label(train_set: Dataset) -> NDArray[Any]:
-    """The labels of a data set, of which `check_label` has made sure."""
+    """The labels of a data set, which `check_label` has checked."""
     label: Any = train_set.get_label()
     return label
 
@@ -311,7 +306,7 @@ def _query(train_set: Dataset) -> NDArray[np.int64] | None:
 
 
 def _are_classes(label: NDArray[Any], objective: Any, nfold: int) -> bool:
-    """Whether labels are classes, the same share of which each fold can have."""
+    """Whether labels are classes, and each fold can have all of them."""
     if label.ndim > 1 or type_of_target(label) not in ("binary", "multiclass"):
         return False
     if isinstance(objective, str):
@@ -329,14 +324,14 @@ def _boost(fits: list[Fit], n_at_once: int, return_cvbooster: bool) -> dict[str,
     model = CVBooster()
     history: History = {}
     model.boosters = [Booster._from_model(fit) for fit in fits]
-    calls, limit = fits[0].callbacks, fits[0].prepared.limit
+    callbacks, limit = fits[0].callbacks, fits[0].prepared.limit
     ahead = 0
-    if may_lag(calls) and not limit.has_end:
-        ahead = MAX_FOLLOWING if may_end(calls) else MAX_FOLLOWING_IF_NONE_ENDS
+    if loop.may_lag(callbacks) and not limit.has_end:
+        ahead = MAX_FOLLOWING if loop.may_end(callbacks) else MAX_FOLLOWING_IF_NONE_ENDS
     with Lockstep([fit.rounds for fit in fits], n_at_once, ahead) as together:
         is_over = limit.after_round(together.settings.n_estimators)
         stop = loop.run(
-            together, model, history=history, callbacks=calls, after_round=is_over
+            together, model, history=history, callbacks=callbacks, after_round=is_over
         )
     fits[0].warn_of_limit(together.settings.n_estimators, has_best=stop is not None)
     fits[0].warn_if_nothing_learned(fits[0].rounds.ensemble())

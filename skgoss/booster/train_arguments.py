@@ -11,8 +11,7 @@ import numpy as np
 from skgoss import parameters
 from skgoss.dataset.dataset import Dataset
 from skgoss.fit.arguments import FitArguments, input_sets
-from skgoss.fit.callbacks import shown_reads
-from skgoss.fit.fit import checked_settings
+from skgoss.fit.callbacks import read_progress
 from skgoss.fit.task import TrainTask
 from skgoss.model.fitted import EstimatorRecord, FittedModel
 from skgoss.parameters.domains import integer
@@ -66,9 +65,10 @@ class TrainOptions:
 
         ``owner`` is the name of the function in messages. ``fobj`` replaces the
         objective in ``params``; ``early_stopping_rounds`` and ``defaults``, options by
-        canonical names, are for what ``params`` do not have. `checked_settings` checks
-        the options. Here, unknown names raise an UnusedParameterWarning, and so do
-        several names of one option with different values.
+        canonical names, are for what ``params`` do not have. The options are checked by
+        `FitArguments.checked_settings`. Here, unknown names raise an
+        UnusedParameterWarning, and so do several names of one option with different
+        values.
         """
         if params is not None and not isinstance(params, Mapping):
             raise TypeError(f"params must be a dict, got {type_name(params)}.")
@@ -119,8 +119,8 @@ class TrainOptions:
 
     def settings(self, train_set: Dataset, arguments: FitArguments) -> Settings:
         """The checked options of a fit."""
-        return checked_settings(
-            self.options, self.task.owner, train_set, arguments, self.passed_options
+        return arguments.checked_settings(
+            self.options, self.task.owner, train_set, self.passed_options
         )
 
     def prepare(
@@ -211,7 +211,7 @@ def check_label(rows: Dataset, options: TrainOptions, name: str) -> None:
     rows._read_by(options.of_files)
     owner = options.task.owner
     verbosity = parameters.checked_options(options.options, ["verbosity"], owner)
-    with shown_reads(**verbosity):
+    with read_progress(**verbosity):
         label = rows.get_label()
     if label is None:
         error = ValueError(

@@ -17,7 +17,7 @@ from skgoss import parameters
 from skgoss.booster.booster import init_model
 from skgoss.dask import fits, partition_predictions
 from skgoss.dask import parts as partitions
-from skgoss.estimators.base import LGBMModel, only_fit
+from skgoss.estimators.base import LGBMModel, reentry_guard
 from skgoss.estimators.classifier import LGBMClassifier
 from skgoss.estimators.ranker import LGBMRanker
 from skgoss.estimators.regressor import LGBMRegressor
@@ -202,7 +202,7 @@ class _OnCluster(LGBMModel):
         return cloned
 
     def _fit(self, X: Any, y: Any, arguments: FitArguments) -> Self:
-        with only_fit(self):
+        with reentry_guard(self):
             self._fit_on_workers(X, y, arguments)
         return self
 
@@ -214,7 +214,7 @@ class _OnCluster(LGBMModel):
         sets, delayed = partitions.cut(
             input_sets(X, y, arguments, settings, is_lazy=True)
         )
-        calls = callbacks.for_one_fit(arguments.callbacks)
+        calls = callbacks.own_copies(arguments.callbacks)
         others = {
             "callbacks": calls,
             "init_model": init_model(arguments.init_model),
@@ -222,9 +222,9 @@ class _OnCluster(LGBMModel):
             "time": compute(arguments.time)[0],
         }
         arguments = dataclasses.replace(arguments, **(NO_ROWS | others))
-        is_heard = vars(self).keys() & sklearn_private.CALLBACK_ATTRIBUTES
+        has_callbacks = vars(self).keys() & sklearn_private.CALLBACK_ATTRIBUTES
         hooks = None
-        if is_heard:
+        if has_callbacks:
             hooks = self._round_hooks(X, y, arguments, settings)
         events = fits.ClientEvents(settings, hooks)
         work = fits.Work(local, arguments, sets, events.needs_rounds)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from os import PathLike
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Self, Union
@@ -18,21 +18,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from skgoss import parameters
 from skgoss.booster.booster import Booster, ShownBoosters, init_model
-from skgoss.columns import containers, names
 from skgoss.columns.columns import Columns
 from skgoss.estimators import state as states
+from skgoss.estimators.fitted_attributes import FittedAttributes
 from skgoss.fit.arguments import FitArguments, InputSet, input_sets
-from skgoss.fit.fit import AfterRound, BuildBins, checked_settings
+from skgoss.fit.fit import AfterRound, BuildBins
 from skgoss.fit.task import Task
 from skgoss.model import explanation, intervals, predictions
 from skgoss.model.fitted import EstimatorRecord, FittedModel, constructor_defaults
-from skgoss.model.out_of_fold import OutOfFold
+from skgoss.model.predictions import RowReader
 from skgoss.objectives.words import MetricName, ObjectiveName
 from skgoss.parameters import docstrings, other_libraries, presets, signatures
 from skgoss.parameters.settings import Settings
 from skgoss.several_fits import entry
 from skgoss.several_fits.entry import AnyFit
-from skgoss.sources.source import Source
 from skgoss.utils import sklearn_private, threads
 from skgoss.utils.locks import OnlyUser
 from skgoss.utils.messages import Elsewhere, ForeignConstructor
@@ -61,6 +60,7 @@ EarlierModel = Union["LGBMModel", Booster, str, PathLike[str]]
 @docstrings.of_chain("The estimator.")
 @docstrings.of_estimator
 class LGBMModel(
+    FittedAttributes,
     sklearn_private.CallbackSupportMixin,
     sklearn_private.SummaryMixin,
     Elsewhere,
@@ -124,7 +124,7 @@ class LGBMModel(
     n_features_in_: int
     feature_names_in_: NDArray[np.object_]
 
-    # The model that fit returned, and the Booster of it, once somebody asks for it.
+    # The model that fit returned, and its Booster, which is made on demand.
     _fitted: FittedModel
     _booster: Booster
 
@@ -515,22 +515,22 @@ class LGBMModel(
         return self._fit(X, y, arguments)
 
     def _fit(self, X: Any, y: Any, arguments: FitArguments) -> Self:
-        with only_fit(self):
+        with reentry_guard(self):
             if arguments.verbose is not False:
                 arguments = arguments.with_messages()
             settings = self._settings(X, arguments)
             if self._shared is not None and not getattr(self, "_skl_callbacks", ()):
                 self._keep(*self._shared.model(self, X, y, arguments, settings))
                 return self
-            is_heard = vars(self).keys() & sklearn_private.CALLBACK_ATTRIBUTES
-            hooks = is_heard and self._round_hooks(X, y, arguments, settings)
+            has_callbacks = vars(self).keys() & sklearn_private.CALLBACK_ATTRIBUTES
+            hooks = has_callbacks and self._round_hooks(X, y, arguments, settings)
             sets = input_sets(X, y, arguments, settings)
             fit = self._prepare(sets, arguments, settings)
             # Values that only this fit holds are freed: the bins are enough.
             del X, y, arguments, sets
             if hooks:
                 hooks.begin()
-                self._keep(*model_of(fit, _listener(hooks)))
+                self._keep(*model_of(fit, _round_reporter(hooks)))
                 hooks.end()
             else:
                 self._keep(*model_of(fit))
@@ -549,7 +549,7 @@ class LGBMModel(
         owner, passed = type(self).__name__, self._passed_parameters()
         # Attributes that others set, as checks of scikit-learn do, need no warning.
         written = self._passed
-        return checked_settings(vars(self), owner, X, arguments, passed, written)
+        return arguments.checked_settings(vars(self), owner, X, passed, written)
 
     def _prepare(
         self,
@@ -580,7 +580,7 @@ class LGBMModel(
         Threads that predict meanwhile see the former model or this one. The Booster has
         the attributes that callbacks have set.
         """
-        attributes = _learned(model)
+        attributes = _fit_attributes(model)
         if of_callbacks:
             attributes["_booster"] = Booster._from_model(model)
             vars(attributes["_booster"]).update(of_callbacks)
@@ -675,18 +675,15 @@ class LGBMModel(
         model = self._model
         rounds = model.rounds(*span)
 
-        def compute(rows: Any) -> Any:
-            if validate_features and model.is_foreign:
-                model.check_names(rows)
-            columns = self._columns(model, rows, n_threads)
+        def compute(columns: Columns) -> Any:
             asked = self._prediction if output == "prediction" else output
             values = predictions.compute(model, columns, asked, rounds, n_threads)
             if output != "prediction":
                 return values
             return finish(model, values, n_threads)
 
-        open_file = partial(self._open_file, model)
-        return predictions.in_batches(X, model.schema, compute, open_file, to_parquet)
+        reader = self._reader(model, n_threads, validate_features)
+        return reader.in_batches(X, compute, to_parquet)
 
     def _covering(
         self,
@@ -698,13 +695,8 @@ class LGBMModel(
     ) -> NDArray[Any]:
         """Intervals or sets of classes; the last axis is that of several coverages."""
         coverages, is_one = intervals.checked_coverage(coverage)
-        covering = predictions.in_batches(
-            X,
-            model.schema,
-            lambda rows: compute(
-                self._columns(model, rows, n_threads), coverages, n_threads
-            ),
-            partial(self._open_file, model),
+        covering = self._reader(model, n_threads).in_batches(
+            X, lambda columns: compute(columns, coverages, n_threads)
         )
         return covering[..., 0] if is_one else covering
 
@@ -732,7 +724,7 @@ class LGBMModel(
         """The output after each round; errors come at once, and not with the first."""
         model = self._model
         n_threads = self._n_threads()
-        columns = self._loaded_columns(model, X, n_threads)
+        columns = self._reader(model, n_threads).loaded(X)
         outputs = predictions.staged(model, columns, self._prediction, n_threads)
         return (finish(model, values, n_threads) for values in outputs)
 
@@ -769,38 +761,27 @@ class LGBMModel(
         n_threads = self._n_threads(kwargs, LGBMModel.explain)
         rounds = model.rounds(start_iteration, num_iteration)
         return explanation.explanation(
-            model,
-            self._loaded_columns(model, X, n_threads),
+            self._reader(model, n_threads),
             X,
             rounds,
-            n_threads,
             interactions=interactions,
             output_names=model.score_names,
         )
 
-    def _columns(
-        self, model: FittedModel, rows: ArrayLike, n_threads: int = 1
-    ) -> Columns:
-        """The columns of rows in memory."""
+    def _reader(
+        self, model: FittedModel, n_threads: int, validate_features: bool = False
+    ) -> RowReader:
+        """What reads rows for the model."""
         if "_booster" in vars(self):
             self._check_unchanged()
-        by_name = not (model.is_foreign or model.has_passed_names(rows))
-        owner = type(self).__name__
-        return containers.columns(
-            rows, model.schema, owner=owner, by_name=by_name, n_jobs=n_threads
+        return RowReader(
+            model,
+            type(self).__name__,
+            n_threads,
+            by_name=model.takes_by_name,
+            params=lambda: self.booster_.params,
+            checks_names=validate_features and model.is_foreign,
         )
-
-    def _loaded_columns(
-        self, model: FittedModel, X: ArrayLike, n_threads: int
-    ) -> Columns:
-        """The columns of rows for what is not computed in batches."""
-        rows = predictions.in_memory(X, partial(self._open_file, model))
-        return self._columns(model, rows, n_threads)
-
-    def _open_file(self, model: FittedModel, path: Any) -> Source:
-        """Open a text file, whose columns have names if those of fit have."""
-        has_names = model.feature_names != names.default(len(model.feature_names))
-        return self.booster_._open_file(model, path, has_names)
 
     def _n_threads(
         self,
@@ -853,110 +834,6 @@ class LGBMModel(
                 "booster_ was replaced by another model. Create an estimator from it"
                 " with from_booster."
             )
-
-    @property
-    def n_features_(self) -> int:
-        """Number of columns of ``X`` in ``fit``."""
-        return self._model.schema.n_features
-
-    @property
-    def n_estimators_(self) -> int:
-        """Number of rounds of the model."""
-        return self._model.trees.n_rounds
-
-    @property
-    def n_iter_(self) -> int:
-        """Number of rounds of the model."""
-        return self.n_estimators_
-
-    @property
-    def best_iteration_(self) -> int:
-        """Number of rounds that early stopping kept. 0 without early stopping."""
-        return self.booster_.best_iteration
-
-    @property
-    def preset_params_(self) -> dict[str, Any]:
-        """The options that ``preset`` has chosen, by name."""
-        return dict(self._model.preset_params)
-
-    @property
-    def search_results_(self) -> dict[str, Any]:
-        """What ``preset`` has compared, in the manner of ``cv_results_``."""
-        found = {k: v for k, v in self._model.search.items() if isinstance(v, list)}
-        return {k: v if k == "params" else np.array(v) for k, v in found.items()}
-
-    @property
-    def time_limit_reached_(self) -> bool:
-        """Whether ``time_limit`` has ended the fit, or a part of it."""
-        return bool(self._model.search.get("is_limit_reached"))
-
-    @property
-    def oof_prediction_(self) -> NDArray[np.float64]:
-        """Predictions for the rows of ``fit``, by models that were not fitted on them.
-
-        NaN in rows that no fold tests.
-        """
-        model = self._model
-        scores = self._out_of_fold.scores.copy()
-        return predictions.linked(scores, model.link, self._n_threads())
-
-    @property
-    def oof_score_(self) -> dict[str, float]:
-        """The mean of each metric over the folds."""
-        return self._out_of_fold.mean()
-
-    @property
-    def oof_score_error_(self) -> dict[str, float]:
-        """The standard error of each mean in ``oof_score_``."""
-        return self._out_of_fold.standard_error()
-
-    @property
-    def _out_of_fold(self) -> OutOfFold:
-        out_of_fold = self._model.out_of_fold
-        if out_of_fold is None:
-            raise AttributeError(
-                f"This {self._owner} has no out-of-fold predictions: it was fitted"
-                " without the option folds."
-            )
-        return out_of_fold
-
-    @property
-    def best_score_(self) -> dict[str, dict[str, float]]:
-        """Metrics by evaluation set and name.
-
-        They are those of the best round after early stopping, or else of the last
-        round.
-        """
-        return copy.deepcopy(self.booster_.best_score)
-
-    @property
-    def evals_result_(self) -> dict[str, dict[str, list[float]]]:
-        """Metrics of all rounds by evaluation set and name."""
-        return copy.deepcopy(self._model.history)
-
-    @property
-    def fitted_(self) -> bool:
-        """True; as other fitted attributes, it does not exist before ``fit``."""
-        check_is_fitted(self)
-        return True
-
-    @property
-    def objective_(self) -> str | list[str] | Callable[..., Any] | None:
-        """The objective: a name or a function. None if a file holds no objective.
-
-        A list if the objectives of several targets differ.
-        """
-        return self._model.objective
-
-    @property
-    def feature_importances_(self) -> NDArray[Any]:
-        """Importances of the columns, as ``importance_type`` says; not normalized."""
-        return self._model.importances(self._importance_type())
-
-    @property
-    def feature_name_(self) -> list[str]:
-        """Names of the columns; 'Column_0', 'Column_1', ... if ``X`` has no names."""
-        return self._model.feature_names
 
     # --- Files, notebooks and other packages ------------------------------------------
 
@@ -1094,8 +971,8 @@ class LGBMModel(
 _FITS: dict[int, OnlyUser] = {}
 
 
-def only_fit(estimator: LGBMModel) -> OnlyUser:
-    """Refuses to fit an estimator that is being fitted."""
+def reentry_guard(estimator: LGBMModel) -> OnlyUser:
+    """A guard against fits of an estimator that is being fitted; RuntimeError."""
     return OnlyUser(
         _FITS,
         id(estimator),
@@ -1115,7 +992,7 @@ def model_of(fit: AnyFit, after_round: AfterRound | None = None) -> Result:
     return model, booster._attributes_of_callbacks()
 
 
-def _learned(model: FittedModel) -> dict[str, Any]:
+def _fit_attributes(model: FittedModel) -> dict[str, Any]:
     """The attributes of an estimator that has fitted a model."""
     attributes = {"_fitted": model, "n_features_in_": model.schema.n_features}
     if model.schema.feature_names is not None:
@@ -1123,6 +1000,8 @@ def _learned(model: FittedModel) -> dict[str, Any]:
     return attributes
 
 
-def _listener(hooks: sklearn_private.RoundHooks) -> AfterRound:
+def _round_reporter(hooks: sklearn_private.RoundHooks) -> AfterRound:
     """What tells scikit-learn's callbacks of each round."""
-    return lambda index, model: hooks.after_round(index, lambda: _learned(model()))
+    return lambda index, model: hooks.after_round(
+        index, lambda: _fit_attributes(model())
+    )

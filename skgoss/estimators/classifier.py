@@ -168,7 +168,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
             return model.classes[predictions.largest(probabilities, n_threads)]
         kinds = {labels.dtype.kind for labels in model.classes}
         columns = [
-            # Numbers beside strings stay numbers.
+            # Numbers stay numbers next to strings.
             labels.astype(object if len(kinds) > 1 else labels.dtype)[
                 predictions.largest(p, n_threads)
             ]
@@ -300,10 +300,10 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         """Predict sets of classes that contain the label with a chosen probability.
 
         The estimator must have been fitted with ``folds``. A set consists of the most
-        probable classes (adaptive prediction sets): only one where the models are sure,
-        more where they are not. How many is calibrated on the rows that the folds'
-        models were tested on. Of many new rows of the same distribution, the share
-        ``coverage`` or more, with weights of the weight, have their label in the set.
+        probable classes (adaptive prediction sets): one where the models are confident,
+        more elsewhere. Their number is calibrated on the test rows of the folds. At
+        least the proportion ``coverage`` of new rows of the same distribution, weighted
+        if the fit was, have their label in the set.
         This need not hold for each class, nor if the distribution changes.
         Pipelines and references: https://skgoss.github.io/skgoss/intervals.html.
 
@@ -321,7 +321,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         Raises
         ------
         ValueError
-            If the model cannot know sets, because it was fitted without ``folds``, with
+            If the model has no sets, because it was fitted without ``folds``, with
             ``init_score``, or with an objective that has no probabilities; or if there
             are too few rows for the coverage.
 

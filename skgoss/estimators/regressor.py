@@ -290,7 +290,7 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
         Raises
         ------
         ValueError
-            If the model knows no such probabilities, or ``times`` are not numbers, or
+            If the model has no such probabilities, or ``times`` are not numbers, or
             ``strata`` are missing or unknown.
 
         Examples
@@ -345,7 +345,7 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
         Raises
         ------
         ValueError
-            If the model knows no quantiles, or ``q`` is not between 0 and 1.
+            If the model has no quantiles, or ``q`` is not between 0 and 1.
         """
         levels = as_floats(q, "q")
         if levels.ndim > 1 or not ((levels > 0) & (levels < 1)).all():
@@ -403,9 +403,9 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
         them: such intervals are wide only where targets spread. Without ``folds``, the
         quantiles are not calibrated, and cover less.
 
-        Of many new rows of the same distribution, the share ``coverage`` lies in their
-        intervals, or with weights this share of the weight. It need not hold in each
-        group of rows, nor if the distribution changes. What is proven, other
+        The proportion ``coverage`` of new rows of the same distribution, weighted if
+        the fit was, lies in their intervals. This need not hold for each group of rows,
+        nor if the distribution changes. What is proven, other
         objectives, pipelines and references: https://skgoss.github.io/skgoss/intervals.html.
 
         Parameters
@@ -420,7 +420,7 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
         Raises
         ------
         ValueError
-            If the model cannot know intervals, because it was fitted without ``folds``,
+            If the model has no intervals, because it was fitted without ``folds``,
             with ``init_score``, or with an objective that does not predict the middle
             of the target; or if there are too few rows for the coverage.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from skgoss import parameters
 from skgoss.columns import containers
 from skgoss.columns.queries import Queries
 from skgoss.columns.queries import make as make_queries
@@ -18,7 +19,8 @@ from skgoss.dataset import fields as dataset_fields
 from skgoss.dataset.dataset import Dataset
 from skgoss.distributed.collectives import ALONE, Collectives
 from skgoss.distributed.row_partition import Parts
-from skgoss.fit.callbacks import shown_reads, with_shown_metrics
+from skgoss.fit.callbacks import read_progress, with_shown_metrics
+from skgoss.objectives.objectives import canonical_name
 from skgoss.parameters.settings import Settings
 from skgoss.sources import input_rows
 from skgoss.utils.messages import type_name, warn
@@ -26,8 +28,8 @@ from skgoss.utils.messages import type_name, warn
 # The default name of an evaluation set that is the training set.
 TRAINING = "training"
 
-# The arguments, besides X and y, of the training set and of each evaluation set: those
-# that belong to rows, and all.
+# The arguments of the training set and of each evaluation set, other than X and y:
+# those that belong to rows, and all.
 _QUERIES = ("group", "qid")
 OF_ROWS = ("sample_weight", "init_score", *_QUERIES)
 OF_A_SET = (*OF_ROWS, "class_weight")
@@ -45,7 +47,7 @@ _OF_SETS = attrgetter(
 
 @dataclass(frozen=True)
 class FitArguments:
-    """The arguments of ``fit`` besides ``X`` and ``y``: see `LGBMModel.fit`."""
+    """The arguments of ``fit`` other than ``X`` and ``y``: see `LGBMModel.fit`."""
 
     sample_weight: Any = None
     init_score: Any = None
@@ -82,6 +84,41 @@ class FitArguments:
         """The arguments with the callback that ``verbose`` stands for."""
         told = with_shown_metrics("verbose", self.verbose, self.callbacks)
         return replace(self, **told, verbose=False)
+
+    def checked_settings(
+        self,
+        options: Mapping[str, Any],
+        owner: str,
+        X: Any,
+        passed: Mapping[str, Any],
+        written: Collection[str] | None = None,
+    ) -> Settings:
+        """The checked options of a fit with these arguments to the training set ``X``.
+
+        The arguments replace ``options``. Of these, the ones that the user has
+        ``passed`` replace the options of a `Dataset`, and those replace the defaults of
+        the others. If one that is ``written`` has no effect, the fit warns; None: these
+        are all that are passed. Messages name the ``owner`` of the options.
+        """
+        replaced: dict[str, Any] = {}
+        for name in ("early_stopping_round", "eval_at"):
+            value = getattr(self, name)
+            if value is not None:
+                is_off = isinstance(value, bool | np.bool_) and not value
+                replaced[name] = 0 if is_off else value
+        categorical = self.categorical_feature
+        if not (isinstance(categorical, str) and categorical == "auto"):
+            replaced["categorical_feature"] = categorical
+        if isinstance(X, Dataset):
+            verbosity = parameters.checked_options(options, ["verbosity"], owner)
+            with read_progress(**verbosity):
+                replaced = X._options_besides(passed) | replaced
+        written = passed.keys() if written is None else written
+        options = {**options, **replaced}
+        settings = parameters.make_settings(options, owner, passed, written)
+        if isinstance(settings.objective, str):
+            canonical_name(settings.objective)  # errors come early
+        return settings
 
     @property
     def metadata(self) -> dict[str, Any] | None:
@@ -162,7 +199,7 @@ class InputSet(NamedTuple):
 
     def with_fields(self, verbosity: int = -1) -> InputSet:
         """The set of a `Dataset`, with what it holds where nothing else is passed."""
-        with shown_reads(verbosity):
+        with read_progress(verbosity):
             self.X._load()
         held = {
             "y": self.X.label,
@@ -389,6 +426,7 @@ def _evaluation_set(
     y: Any,
     **values: Any,
 ) -> InputSet:
+    """One evaluation set: see `_evaluation_sets`."""
     input_set = InputSet(name, X, y, **values)
     if isinstance(X, Dataset):
         input_set = input_set.with_fields(verbosity)
@@ -408,6 +446,7 @@ def _evaluation_set(
 
 
 def _check_queries(input_set: InputSet, training: InputSet) -> None:
+    """Check that both sets have queries, or neither; else ValueError."""
     if training.has_queries and not input_set.has_queries:
         raise ValueError(
             "eval_group cannot be None if any of eval_set, eval_X, or eval_y are"
@@ -447,6 +486,7 @@ def _pairs(arguments: FitArguments) -> list[tuple[Any, Any]]:
 
 
 def _listed_pairs(eval_set: Any) -> list[tuple[Any, Any]]:
+    """The pairs of ``eval_set``, which may be a single one; else TypeError."""
     pairs = [eval_set] if isinstance(eval_set, Dataset) else eval_set
     if isinstance(pairs, tuple) and len(pairs) == 2 and not _is_set(pairs[0]):
         pairs = [pairs]

@@ -25,9 +25,9 @@ from skgoss.sources.source import READS
 from skgoss.training.callback_api import Callback
 from skgoss.training.callback_api import CallbackEnv as CallbackEnv
 from skgoss.training.callback_api import EarlyStopException as EarlyStopException
-from skgoss.training.callback_api import Listener as Listener
 from skgoss.training.evaluation import EvalResult as EvalResult
 from skgoss.training.loop import BestRound, Watch
+from skgoss.training.loop import Listener as Listener
 from skgoss.training.loop import Recorder as Recorder
 from skgoss.utils.messages import LISTENER, type_name, warn
 from skgoss.utils.public import set_module
@@ -301,6 +301,7 @@ class _ResetParameter:
 
     @staticmethod
     def _value(name: str, values: Any, index: int, n_rounds: int) -> Any:
+        """The value of a parameter in a round, from a list or a function."""
         if callable(values):
             return values(index)
         if not isinstance(values, Sequence | np.ndarray) or isinstance(values, str):
@@ -502,12 +503,14 @@ class _Bar:
 
     def __init__(self) -> None:
         self._begin = time.perf_counter()
-        self._is_heard = LISTENER.get() is not None
+        self._has_listener = LISTENER.get() is not None
         self._shown: Any = None
 
     def show(self, completed: int, total: int, description: str) -> None:
         """Show how much has been done."""
-        is_due = time.perf_counter() - self._begin > SHORT_FIT and not self._is_heard
+        is_due = (
+            time.perf_counter() - self._begin > SHORT_FIT and not self._has_listener
+        )
         if self._shown is None and is_due and find_spec("rich"):
             self._open(total)
         if self._shown is not None:
@@ -556,7 +559,7 @@ class ProgressBar(Listener):
 
 
 @contextmanager
-def shown_reads(verbosity: int) -> Iterator[None]:
+def read_progress(verbosity: int) -> Iterator[None]:
     """Show a progress bar while data are read in batches, from verbosity 1 on."""
     if verbosity < 1:
         yield
@@ -590,27 +593,28 @@ _COUNTERPARTS: dict[str, Callable[[Any], Callback]] = {
 }
 
 
-def for_one_fit(callbacks: Any) -> list[Callback]:
+def own_copies(callbacks: Any) -> list[Callback]:
     """The callbacks of one fit; those of lightgbm are replaced by ours.
 
-    Callbacks of skgoss are copied, because what they remember belongs to one fit.
+    Callbacks of skgoss are copied, because their state belongs to one fit.
     """
-    calls = checked(callbacks)
-    for i, call in enumerate(calls):
-        kind = type(call)
-        if isinstance(call, Listener | Recorder):
-            calls[i] = copy.copy(call)
+    own = checked(callbacks)
+    for i, callback in enumerate(own):
+        kind = type(callback)
+        if isinstance(callback, Listener | Recorder):
+            own[i] = copy.copy(callback)
         elif kind.__module__ == "lightgbm.callback" and kind.__name__ in _COUNTERPARTS:
-            calls[i] = _COUNTERPARTS[kind.__name__](call)
-    return calls
+            own[i] = _COUNTERPARTS[kind.__name__](callback)
+    return own
 
 
-def of_user(callbacks: Any) -> list[Callback]:
-    """The callbacks that a user has passed, but for those that record the metrics."""
+def without_recorders(callbacks: Any) -> list[Callback]:
+    """The callbacks of one fit, except those that only record or show the metrics."""
     return [
-        call
-        for call in for_one_fit(callbacks)
-        if isinstance(call, EarlyStopping) or not isinstance(call, Listener | Recorder)
+        callback
+        for callback in own_copies(callbacks)
+        if isinstance(callback, EarlyStopping)
+        or not isinstance(callback, Listener | Recorder)
     ]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
@@ -16,7 +16,7 @@ from skgoss.columns import names
 from skgoss.columns.schema import ColumnSchema
 from skgoss.dataset.dataset import Dataset
 from skgoss.fit import callbacks, fit_metrics, nothing_learned
-from skgoss.fit.arguments import FitArguments, InputSet, evaluation_set
+from skgoss.fit.arguments import InputSet, evaluation_set
 from skgoss.fit.fit_data import FitData
 from skgoss.fit.time_limit import NO_LIMIT, TimeLimit
 from skgoss.model.ensemble import Ensemble
@@ -24,7 +24,7 @@ from skgoss.model.file_header import Header
 from skgoss.model.fitted import EstimatorRecord, FittedModel
 from skgoss.objectives import metric_names, metrics, objectives
 from skgoss.objectives.link import Link
-from skgoss.objectives.survival import COX
+from skgoss.objectives.survival import COX, Baseline
 from skgoss.parameters.settings import Settings
 from skgoss.training import loop
 from skgoss.training.callback_api import Callback, History
@@ -47,42 +47,6 @@ MakeModel = Callable[["Fit"], Any]
 
 # What stands for `BinnedDataset.build`.
 BuildBins = Callable[..., BinnedDataset]
-
-
-def checked_settings(
-    options: Mapping[str, Any],
-    owner: str,
-    X: Any,
-    arguments: FitArguments,
-    passed: Mapping[str, Any],
-    written: Collection[str] | None = None,
-) -> Settings:
-    """The checked options of a fit to the training set ``X``.
-
-    Arguments of fit replace ``options``. Of these, the ones that the user has
-    ``passed`` replace the options of a `Dataset`, and those replace the defaults of the
-    others. If one that is ``written`` has no effect, the fit warns; None: these are all
-    that are passed. Messages name the ``owner`` of the options.
-    """
-    categorical = arguments.categorical_feature
-    replaced: dict[str, Any] = {}
-    for name in ("early_stopping_round", "eval_at"):
-        value = getattr(arguments, name)
-        if value is not None:
-            is_off = isinstance(value, bool | np.bool_) and not value
-            replaced[name] = 0 if is_off else value
-    if not (isinstance(categorical, str) and categorical == "auto"):
-        replaced["categorical_feature"] = categorical
-    if isinstance(X, Dataset):
-        verbosity = parameters.checked_options(options, ["verbosity"], owner)
-        with callbacks.shown_reads(**verbosity):
-            replaced = X._options_besides(passed) | replaced
-    written = passed.keys() if written is None else written
-    options = {**options, **replaced}
-    settings = parameters.make_settings(options, owner, passed, written)
-    if isinstance(settings.objective, str):
-        objectives.canonical_name(settings.objective)
-    return settings
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,7 +153,12 @@ class PreparedFit:
         data = self.data
         return data.settings.objective in COX and data.rows.init_score is None
 
-    def fitted_model(self, trained: Trained, dataset: BinnedDataset) -> FittedModel:
+    def fitted_model(
+        self,
+        trained: Trained,
+        dataset: BinnedDataset,
+        baseline: Baseline | None = None,
+    ) -> FittedModel:
         """The trained trees, with the rest of the model.
 
         ``dataset`` has the bins of all rows of the training set.
@@ -217,6 +186,7 @@ class PreparedFit:
             search=search,
             out_of_fold=trained.out_of_fold,
             largest_query=0 if data.rows.queries is None else data.largest_query,
+            baseline=baseline,
         )
 
     def header_maker(self, dataset: BinnedDataset) -> Callable[[], Header]:
@@ -235,6 +205,7 @@ class PreparedFit:
 
 
 def _setup(data: FitData, n_threads: int, build_bins: BuildBins) -> FitSetup:
+    """What starts the rounds of a fit; errors of metrics come early."""
     # A program that only predicts does not load what grows trees.
     from skgoss.training.fit_setup import FitSetup, MultiOutputSetup
 
@@ -265,13 +236,13 @@ def _stopping(data: FitData) -> tuple[bool, bool]:
     """
 
     def stopping() -> tuple[bool, bool]:
-        calls = [
-            call
-            for call in _new_callbacks(data)
-            if isinstance(call, callbacks.EarlyStopping) and call.enabled
+        enabled = [
+            callback
+            for callback in _new_callbacks(data)
+            if isinstance(callback, callbacks.EarlyStopping) and callback.enabled
         ]
-        are_first_only = [call.first_metric_only for call in calls]
-        return bool(calls), any([data.settings.first_metric_only, *are_first_only])
+        are_first_only = [callback.first_metric_only for callback in enabled]
+        return bool(enabled), any([data.settings.first_metric_only, *are_first_only])
 
     return data.rows.collectives.broadcast(stopping)
 
@@ -279,24 +250,24 @@ def _stopping(data: FitData) -> tuple[bool, bool]:
 def _new_callbacks(data: FitData) -> list[Callback]:
     """The user's callbacks, and those that options ask for, for one fit."""
     arguments, options = data.arguments, data.settings
-    calls: list[Callback] = []
+    found: list[Callback] = []
     if arguments.callbacks is not None:
-        calls = callbacks.for_one_fit(arguments.callbacks)
+        found = callbacks.own_copies(arguments.callbacks)
     patience = options.early_stopping_round or 0
-    is_told = options.verbosity >= 1 or arguments.early_stopping_messages
+    is_verbose = options.verbosity >= 1 or arguments.early_stopping_messages
     if patience > 0:
-        calls.append(
+        found.append(
             callbacks.EarlyStopping(
                 patience,
                 options.first_metric_only,
-                # Folds are fitted side by side; they tell their rounds at the end.
-                is_told and options.folds is None,
+                # Folds are fitted side by side, and print their rounds at the end.
+                is_verbose and options.folds is None,
                 options.early_stopping_min_delta,
             )
         )
     if options.verbosity >= 1:
-        calls.append(callbacks.ProgressBar())
-    return calls
+        found.append(callbacks.ProgressBar())
+    return found
 
 
 @dataclass(eq=False)
@@ -319,11 +290,11 @@ class Fit:
     @classmethod
     def begin(cls, prepared: PreparedFit, sets: Sequence[EvaluationSet]) -> Self:
         """Put the rows into bins, and make the state of the rounds."""
-        data, calls = prepared.data, _new_callbacks(prepared.data)
+        data, own_callbacks = prepared.data, _new_callbacks(prepared.data)
         rounds = prepared.setup.begin(data.fitted, sets)
         if data.rows.partition is not None:
             prepared = replace(prepared, data=data.without_values())
-        return cls(prepared, rounds, calls)
+        return cls(prepared, rounds, own_callbacks)
 
     @classmethod
     def begin_on_all_rows(cls, prepared: PreparedFit) -> Self:
@@ -370,7 +341,7 @@ class Fit:
 
     @property
     def header(self) -> Header:
-        """The content of a model file besides the trees."""
+        """The content of a model file without the trees."""
         return self.prepared.header_maker(self._dataset)()
 
     @property
@@ -426,8 +397,8 @@ class Fit:
             trained = replace(trained, ensemble=self.grow(n_rounds, model))
         dataset, prepared = self._dataset, self.prepared  # callbacks may change options
         prepared.warn_if_nothing_learned(trained.ensemble, dataset)
-        fitted = prepared.fitted_model(trained, dataset)
-        return fitted if keeps_rounds else self.with_baseline(fitted)
+        baseline = None if keeps_rounds else self._baseline(trained.ensemble)
+        return prepared.fitted_model(trained, dataset, baseline)
 
     def grow(self, n_rounds: int, model: Any) -> Ensemble:
         """Boost a number of rounds, which nothing but a limit ends.
@@ -470,17 +441,25 @@ class Fit:
 
     def fitted_model(self, trained: Trained) -> FittedModel:
         """The model of some of the rounds, which are over, and its baseline."""
-        model = self.prepared.fitted_model(trained, self._dataset)
-        return self.with_baseline(model)
+        baseline = self._baseline(trained.ensemble)
+        return self.prepared.fitted_model(trained, self._dataset, baseline)
 
     def with_baseline(self, model: FittedModel) -> FittedModel:
         """A model of the first rounds of this fit, which is over, and its baseline."""
+        baseline = self._baseline(model.trees)
+        return model if baseline is None else replace(model, baseline=baseline)
+
+    def _baseline(self, trees: Ensemble) -> Baseline | None:
+        """The baseline hazard of the first rounds of this fit, whose trees these are.
+
+        None for other objectives than Cox's.
+        """
         prepared = self.prepared
         if prepared.data.settings.objective not in COX or not prepared.has_baseline:
-            return model
+            return None
         boosting = cast("Boosting", self.rounds)
-        rounds = boosting.finished.first(model.n_rounds - prepared.n_earlier)
-        return replace(model, baseline=boosting.baseline(rounds))
+        rounds = boosting.finished.first(trees.n_rounds - prepared.n_earlier)
+        return boosting.baseline(rounds)
 
     def model_of(self, trees: Ensemble) -> FittedModel:
         """A model of trees of this fit, without the baseline hazard."""
@@ -622,7 +601,7 @@ def _header(
     *,
     is_joint: bool,
 ) -> Header:
-    """The content of a model file besides the trees."""
+    """The content of a model file without the trees."""
     objective, signs = settings.objective, settings.monotone_constraints
     if columns is None:
         columns = names.default(schema.n_features)

@@ -30,7 +30,7 @@ from skgoss.dataset.preparation import Prepared, Request
 from skgoss.distributed.row_partition import Parts, RowPartition
 from skgoss.fit import foreign_model, several_outputs, splits
 from skgoss.fit.arguments import NO_ROWS, FitArguments, InputSet, input_sets
-from skgoss.fit.callbacks import shown_reads
+from skgoss.fit.callbacks import read_progress
 from skgoss.fit.several_outputs import Output
 from skgoss.fit.splits import Splits
 from skgoss.fit.task import Task
@@ -222,7 +222,7 @@ class FitData:
             " and ".join(name for name in needs if needs[name]),
             root,
         )
-        with shown_reads(self.settings.verbosity):
+        with read_progress(self.settings.verbosity):
             return X._prepare(request)
 
     def _with_rows(self, columns: Rows, arguments: FitArguments) -> Self:
@@ -626,19 +626,19 @@ class FitData:
         is_evaluated = options.folds is not None or self.search is not None
         if is_evaluated or options.boosting_type == "dart":
             return self, []
-        share = options.validation_fraction
+        fraction = options.validation_fraction
         if self.time is None:
             is_held_out = held_out(
                 rows,
-                share,
+                fraction,
                 options.random_state,
                 labels=self.labels(rows),
                 groups=self.groups,
             )
             sides = np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)
         else:
-            words, groups = f"validation_fraction={share}", self.all_groups()
-            (pair,) = splits.by_time(1, self.time, groups, words, first=1 - share)
+            words, groups = f"validation_fraction={fraction}", self.all_groups()
+            (pair,) = splits.by_time(1, self.time, groups, words, first=1 - fraction)
             sides = rows.local(pair[0]), rows.local(pair[1])
         fitted, validation = map(rows.take, sides)
         return self.replaced(fitted=fitted), [EvaluationSet("validation", validation)]
@@ -739,9 +739,9 @@ def read(
     """
     if training.parts is not None and training.collectives.n_ranks > 1:
         check_can_be_distributed(settings)
-    task = task if init_model is None else task.going_on(init_model)
-    others = replace(arguments, **NO_ROWS)
-    data = FitData(training, others, settings, task, init_model)
+    task = task if init_model is None else task.continuing_from(init_model)
+    without_rows = replace(arguments, **NO_ROWS)
+    data = FitData(training, without_rows, settings, task, init_model)
     try:
         data, columns = data._with_columns()
     except (TypeError, ValueError) as error:

@@ -30,14 +30,14 @@ Floats = NDArray[np.float64]
 # LightGBM's addition to sums of hessians: a leaf without rows has the optimal value 0.
 _EPSILON = 1e-15
 
-# The options that a refit reads, besides those of the objective.
+# The options that a refit reads, in addition to those of the objective.
 _OPTIONS = ("reg_alpha", "reg_lambda", "max_delta_step", "linear_lambda")
 
 
 def check(model: FittedModel, decay_rate: Any) -> None:
-    """Check that a model can be fitted again, and the share of its old values.
+    """Check that a model can be fitted again, and the weight of its old values.
 
-    ValueError if it cannot, or the share does not lie in [0, 1].
+    ValueError if it cannot, or the weight does not lie in [0, 1].
     """
     if not model.objective or model.trees.n_trees == 0:
         raise ValueError("refit needs a model with trees and a known objective.")
@@ -202,6 +202,7 @@ class Refit:
 
     @cached_property
     def _spread(self) -> Spread | None:
+        """What moves the spread of a distribution; None for other objectives."""
         is_distribution = self.objective.link.distribution is not None
         return Spread(self.objective) if is_distribution else None
 
@@ -223,6 +224,7 @@ class Refit:
 
     @cached_property
     def _raw(self) -> RawColumns:
+        """The values that linear leaves read."""
         return RawColumns(self.rows.columns, self.rows.numbers)
 
     def _gradients(self, scores: Floats) -> list[Gradients]:
@@ -311,6 +313,7 @@ class Refit:
         return -np.sign(gradient) * (np.minimum(step, limit) if limit > 0 else step)
 
     def _moved(self, old: Floats, new: Floats) -> Floats:
+        """The weighted means of old and new values."""
         return self.decay_rate * old + (1.0 - self.decay_rate) * new
 
     def _moved_models(

@@ -55,6 +55,7 @@ class Splits:
         return found
 
     def _of_number(self, n_folds: int) -> list[Pair]:
+        """Folds by time, if there are times, or else of equal size."""
         at = self.weighted()
         if self.time is None:
             check_number(
@@ -249,10 +250,10 @@ def by_time(
 ) -> list[Pair]:
     """Folds that test later rows than they learn from.
 
-    The rows after the share ``first`` are cut into windows of about equal size, between
-    different times. A fold tests a window and learns from all rows before it. Of groups
-    with rows in both, it tests one in three and learns from the others. ValueError,
-    which names the ``argument``, if there are too few times or rows.
+    The rows after the fraction ``first`` are cut into windows of about equal size,
+    between different times. A fold tests a window and learns from all rows before it.
+    Of groups with rows in both, it tests one in three and learns from the others.
+    ValueError, which names the ``argument``, if there are too few times or rows.
     """
     times, n_rows = np.unique(time, return_counts=True)
     if len(times) <= n_folds:
@@ -379,6 +380,7 @@ def _split(
 
 
 def _pair(argument: str, index: int, pair: Any, n_rows: int) -> Pair:
+    """A pair of row numbers, checked; errors name its ``index``."""
     what = "the pair"
     try:
         train, test = pair

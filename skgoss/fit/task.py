@@ -59,7 +59,7 @@ class Task:
         """The task with the classes of a training set's target."""
         return self
 
-    def going_on(self, model: FittedModel) -> Self:
+    def continuing_from(self, model: FittedModel) -> Self:
         """The task with the classes of the model that training continues from.
 
         TypeError if the model is for another task.
@@ -204,7 +204,7 @@ class Classification(Task):
             return self
         return self.with_classes(targets.classes(y, parts))
 
-    def going_on(self, model: FittedModel) -> Self:
+    def continuing_from(self, model: FittedModel) -> Self:
         """The task with the classes of the model that training continues from."""
         tasks, source = tasks_of(model)
         if not set(tasks) & set(self.serves):

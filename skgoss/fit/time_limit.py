@@ -17,7 +17,7 @@ from skgoss.utils.public import set_module
 
 
 class Interruption(CertainEnd):
-    """What Ctrl-C sets in a `with keep_on_interrupt` body.
+    """The event that Ctrl-C sets in a `with keep_on_interrupt` body.
 
     The bodies need not end in the order in which they begin, the last one first: the
     handler that one of them has replaced is left to the next one.
@@ -133,13 +133,16 @@ class TimeLimit:
         self.is_reached |= is_over
         return is_over
 
-    def warn_interrupted(self, what: str, *, goes_on: bool) -> None:
-        """Warn if Ctrl-C has ended something; the next one ends what ``goes_on``."""
+    def warn_interrupted(self, what: str, *, continues: bool) -> None:
+        """Warn if Ctrl-C has ended something.
+
+        If the fit ``continues``, the next Ctrl-C ends the rest of it.
+        """
         if not self.interrupted.is_set():
             return
         self.is_reached = True
         warn(f"Ctrl-C ended {what}.")
-        if goes_on:
+        if continues:
             self.interrupted.clear()
 
     def after_round(self, n_planned: int) -> Callable[..., bool] | None:
@@ -155,7 +158,7 @@ class TimeLimit:
         return {"is_limit_reached": self.is_reached} if self.has_end else {}
 
     def of_share(self, share: float) -> TimeLimit:
-        """The limit of a stage of the fit, which takes a share of the time left."""
+        """The limit of a stage of the fit, which takes a fraction of the time left."""
         seconds = None if self.seconds is None else share * self.left
         return TimeLimit(seconds, self.interrupted if self.has_end else None)
 

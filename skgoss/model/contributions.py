@@ -10,9 +10,9 @@ rows at all, its children count by halves. So the values are finite for any coun
 their sum is the raw score. LightGBM has the same values where it has any: of rows that
 do not reach a leaf without rows it has NaN.
 
-Where a column of a linear leaf is unknown, it has its mean in the leaf's rows. A line
-that leaves its bounds ends there: all columns count for less, by one factor. Columns
-that miss a value share what the leaf says without a line.
+Where a column of a linear leaf is unknown, it has its mean in the leaf's rows. If the
+linear model is clipped to its bounds, all columns count for less, by one factor.
+Columns with missing values share the constant value of the leaf.
 """
 
 from __future__ import annotations
@@ -141,10 +141,10 @@ class _Tables:
         key = node_score * ensemble.n_features + ensemble.arrays["split_feature"]
         slots, slot = np.unique(key, return_inverse=True)
         self.score, self.feature = np.divmod(slots, ensemble.n_features)
-        value, lines = ensemble.arrays["leaf_value"], None
+        value, linear = ensemble.arrays["leaf_value"], None
         if ensemble.linear is not None:
             of_leaf = np.repeat(tree_score, n_leaves) * ensemble.n_features
-            value, lines = _lines(ensemble.linear, value, of_leaf, slots)
+            value, linear = _linear_models(ensemble.linear, value, of_leaf, slots)
         self.explainer = Explainer(
             ensemble._predictor,
             ensemble.leaf_start,
@@ -153,7 +153,7 @@ class _Tables:
             slot.astype(np.int32),
             len(slots),
             with_pairs,
-            lines,
+            linear,
         )
 
     def run(
@@ -185,13 +185,13 @@ class _Tables:
         )
 
 
-def _lines(
+def _linear_models(
     linear: LinearLeaves, leaf_value: Floats, first_key: Ints, slots: Ints
 ) -> tuple[Floats, dict[str, NDArray[Any]] | None]:
-    """The values of leaves at the means of their columns, and their lines.
+    """The values of leaves at the means of their columns, and their linear models.
 
     ``first_key`` plus a column is the key of a leaf's slot, and ``slots`` are the keys
-    of all slots. None for the lines if there are none.
+    of all slots. None for the models if all are constant.
     """
     if np.isnan(linear.mean).any():
         raise ValueError(

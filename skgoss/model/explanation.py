@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from skgoss._engine.columns.column_kernels import to_float64
-from skgoss.columns.columns import Columns
 from skgoss.model import contributions
 from skgoss.model.fitted import FittedModel
+from skgoss.model.predictions import RowReader
 from skgoss.model.trees import CATEGORICAL, Tree, nan_goes_left, zero_is_missing
 from skgoss.utils import optional
 
@@ -22,11 +22,9 @@ _UNITS = {"logistic": "log_odds", "softmax": "log_odds", "exp": "log"}
 
 
 def explanation(
-    model: FittedModel,
-    columns: Columns,
+    reader: RowReader,
     X: Any,
     rounds: tuple[int, int],
-    n_threads: int,
     *,
     interactions: bool,
     output_names: Sequence[str] | None = None,
@@ -34,16 +32,17 @@ def explanation(
     """SHAP values as shap's plots take them; ImportError if shap is not installed.
 
     ``X`` are the rows as the user passed them: a data frame is displayed as it is.
-    ``rounds`` are the first round, and the last plus 1. ``output_names`` are those of
-    the scores, if there are several.
+    The ``reader`` reads them for its model. ``rounds`` are the first round, and the
+    last plus 1. ``output_names`` are those of the scores, if there are several.
     """
     shap = optional.optional(
         "shap",
         "explain",
         ". Without shap, predict(X, pred_contrib=True) returns the SHAP values.",
     )
+    model, columns = reader.model, reader.loaded(X)
     names, schema = model.feature_names, model.schema
-    arguments = model.trees, columns, *rounds, n_threads
+    arguments = model.trees, columns, *rounds, reader.n_threads
     if interactions:
         values = contributions.interactions(*arguments)
         values = schema.shared_out(schema.shared_out(values, -2))

@@ -1,4 +1,4 @@
-"""The content of a model file besides the trees."""
+"""The content of a model file without the trees."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _STATE: Types = {
 
 @dataclass(frozen=True, eq=False)
 class Header:
-    """The content of a model file besides the trees, in LightGBM's terms."""
+    """The content of a model file without the trees, in LightGBM's terms."""
 
     feature_names: list[str]  # the names of the columns; any strings, all different
     # For each column ``[minimum:maximum]`` of the training data, or the numbers of its

@@ -53,7 +53,7 @@ _QUANTILES = (
     " 'normal' and use predict_distribution(X).ppf(q)."
 )
 
-# The entries of a state besides the trees and the header, with their types.
+# The entries of a state other than the trees and the header, with their types.
 _STATE: Types = {
     "categories": object,
     "objective": (str, list, cast("type", Callable), NoneType),
@@ -104,7 +104,7 @@ class FittedModel:
     """A trained model: its trees and all that belongs to them.
 
     A fit returns it, model files hold it, estimators and `Booster` predict by it. It
-    never changes: whoever changes a model replaces it by another one.
+    never changes: a changed model is another one.
     """
 
     trees: Ensemble
@@ -113,7 +113,7 @@ class FittedModel:
     # different objectives. None if it is unknown.
     objective: str | list[str] | Callable[..., Any] | None
     link: Link  # from raw scores to predictions
-    # Returns the content of a model file besides the trees. Most models never need it,
+    # Returns the content of a model file without the trees. Most models never need it,
     # so it is called once, when it is first needed.
     make_header: Callable[[], Header]
     # The number of rounds that early stopping kept; 0 without it.
@@ -145,7 +145,7 @@ class FittedModel:
 
     @property
     def header(self) -> Header:
-        """The content of a model file besides the trees."""
+        """The content of a model file without the trees."""
         # Threads that ask at the same time get equal headers.
         if "_header" not in vars(self):
             object.__setattr__(self, "_header", self.make_header())
@@ -316,12 +316,18 @@ class FittedModel:
             )
         return self.conformal
 
-    def has_passed_names(self, X: Any) -> bool:
-        """Whether a frame has the names that users gave columns without names."""
-        if self.schema.feature_names is not None or isinstance(X, np.ndarray):
+    def takes_by_name(self, X: Any) -> bool:
+        """Whether an estimator finds the columns of rows by their names.
+
+        It takes those of a model of another library by position, and those of a frame
+        with the names that the user gave columns without names.
+        """
+        if self.is_foreign:
             return False
+        if self.schema.feature_names is not None or isinstance(X, np.ndarray):
+            return True
         names = containers.names(X)
-        return names is not None and list(names) == self.feature_names
+        return names is None or list(names) != self.feature_names
 
     def checks_names_of(self, X: Any) -> bool:
         """Whether names of a frame's columns must be those of the training set.

@@ -448,7 +448,7 @@ class OfDistributions:
 
 
 def _ends(coverage: float) -> Floats:
-    """The levels of the quantiles between which there is the share ``coverage``."""
+    """The levels of the quantiles between which the proportion ``coverage`` lies."""
     return np.array([1.0 - coverage, 1.0 + coverage]) / 2
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import islice
 from os import PathLike
 from typing import Any, Literal, cast
@@ -11,15 +12,16 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from skgoss import parameters
 from skgoss._engine.objectives import link_kernels
-from skgoss.columns import dataframes
+from skgoss.columns import containers, dataframes, names
 from skgoss.columns.columns import Columns
 from skgoss.columns.schema import ColumnSchema
 from skgoss.model import contributions
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.fitted import FittedModel
 from skgoss.objectives.link import IDENTITY, Link, row_link
-from skgoss.sources import input_rows
+from skgoss.sources import input_rows, text_files
 from skgoss.sources.source import Source, read, select_columns
 from skgoss.utils import disk
 from skgoss.utils.messages import (
@@ -166,45 +168,121 @@ def _contributions(
     return values.reshape(len(values), -1)
 
 
-# --- Rows that are read in batches ----------------------------------------------------
+# --- The rows to predict --------------------------------------------------------------
 
-# Computes the predictions of rows in memory: arrays, or sparse matrices.
-Compute = Callable[[Any], Any]
-
-# Opens the text file of a path.
-OpenFile = Callable[[Any], Source]
+# Computes the predictions of columns: arrays, or sparse matrices.
+Compute = Callable[[Columns], Any]
 
 
-def in_batches(
-    X: Any,
-    schema: ColumnSchema,
-    compute: Compute,
-    open_file: OpenFile,
-    to_parquet: str | PathLike[str] | None = None,
-) -> Any:
-    """Predict rows, in batches if they are not in memory.
+@dataclass(frozen=True, eq=False)
+class RowReader:
+    """How a model reads the rows that it predicts, in memory, batches or files.
 
-    ``X`` may be anything that estimators predict. Columns of files that are not in the
-    ``schema`` are not read. With ``to_parquet``, the predictions are written to this
-    file, and the result is None. Sparse SHAP values are CSC if ``X`` is, else CSR.
+    Estimators and Boosters differ in ``by_name``, which tells of rows in memory whether
+    their columns are found by names or by positions. Messages name the ``owner``.
+    ``params`` returns the parameters of the fit, which may tell the label of files.
     """
-    is_array = isinstance(X, np.ndarray) or dataframes.is_in_memory(X)
-    if is_array and to_parquet is None:
-        return compute(X)
-    if input_rows.is_file(X):
-        X = open_file(X)
-    source = input_rows.source(X) if input_rows.is_streamed(X) else None
-    if source is not None:
-        source = select_columns(source, schema)
-    if to_parquet is not None:
-        _write(_batches(X, source, compute), to_parquet)
-        return None
-    if source is None:
-        is_csc = sp.issparse(X) and X.format == "csc"
-        return _as_csc(compute(X)) if is_csc else compute(X)
-    n_rows, start = source.shape[0], 0
+
+    model: FittedModel
+    owner: str
+    n_threads: int
+    by_name: Callable[[Any], bool]
+    params: Callable[[], Mapping[str, Any]]
+    checks_names: bool = False  # whether names must be those of the training set
+    # Whether text files have a header; None: if the columns of the model have names.
+    header: bool | None = None
+
+    def columns(self, rows: Any) -> Columns:
+        """The columns of rows in memory."""
+        if self.checks_names:
+            self.model.check_names(rows)
+        return containers.columns(
+            rows,
+            self.model.schema,
+            owner=self.owner,
+            by_name=self.by_name(rows),
+            n_jobs=self.n_threads,
+        )
+
+    def loaded(self, X: Any) -> Columns:
+        """The columns of rows for what is not computed in batches.
+
+        ValueError if they are read in batches, and may be too large for memory.
+        """
+        if input_rows.is_file(X):
+            X = self._open_file(X)
+        return self.columns(input_rows.loaded(X) if input_rows.is_streamed(X) else X)
+
+    def in_batches(
+        self, X: Any, compute: Compute, to_parquet: str | PathLike[str] | None = None
+    ) -> Any:
+        """Predict rows, in batches if they are not in memory.
+
+        ``X`` may be anything that estimators predict. Columns of files that the model
+        does not have are not read. With ``to_parquet``, the predictions are written to
+        this file, and the result is None. Sparse SHAP values are CSC if ``X`` is, else
+        CSR.
+        """
+        if self.header and not input_rows.is_file(X):
+            warn_unused(
+                "data_has_header has no effect: data are not the path of a file."
+            )
+        is_array = isinstance(X, np.ndarray) or dataframes.is_in_memory(X)
+        if is_array and to_parquet is None:
+            return compute(self.columns(X))
+        if input_rows.is_file(X):
+            X = self._open_file(X)
+        source = input_rows.source(X) if input_rows.is_streamed(X) else None
+        if source is not None:
+            source = select_columns(source, self.model.schema)
+        if to_parquet is not None:
+            _write(self._batches(X, source, compute), to_parquet)
+            return None
+        if source is None:
+            values = compute(self.columns(X))
+            is_csc = sp.issparse(X) and X.format == "csc"
+            return _as_csc(values) if is_csc else values
+        return _collected(self._batches(X, source, compute), source.shape[0])
+
+    def _batches(
+        self, X: Any, source: Source | None, compute: Compute
+    ) -> Iterator[Any]:
+        """The predictions of each batch; of all rows if there is no source."""
+        if source is None:
+            yield compute(self.columns(X))
+            return
+        if source.shape[0] == 0:
+            raise ValueError("data must have a row, but has none.")
+        with said_once():
+            for batch in read(source):
+                with errors_at(batch.location):
+                    predicted = compute(self.columns(batch.rows))
+                yield predicted
+
+    def _open_file(self, path: Any) -> Source:
+        """Open a text file, to read the columns of the model in batches."""
+        model, params = self.model, self.params()
+        words = ("label_column", "label")
+        label = {word: params[word] for word in words if word in params}
+        of_files, _ = parameters.file_options(label, "Booster")
+        has_header = self.header
+        if has_header is None:
+            has_header = model.feature_names != names.default(len(model.feature_names))
+        infos = model.header.feature_infos
+        return text_files.read_features(
+            path,
+            model.feature_names,
+            header=has_header,
+            label_column=of_files.get("label_column", ()),
+            unused=[j for j, info in enumerate(infos) if info == "none"],
+        )
+
+
+def _collected(batches: Iterator[Any], n_rows: int) -> Any:
+    """The predictions of all rows, from those of their batches."""
+    start, is_list = 0, False
     wholes: list[Any] = []
-    for batch in _batches(X, source, compute):
+    for batch in batches:
         is_list = isinstance(batch, list)
         arrays = batch if is_list else [batch]
         wholes = wholes or [_empty(n_rows, array) for array in arrays]
@@ -224,34 +302,11 @@ def _as_csc(values: Any) -> Any:
     return values.tocsc() if sp.issparse(values) else values
 
 
-def in_memory(X: Any, open_file: OpenFile) -> Any:
-    """Rows for what is not computed in batches.
-
-    ValueError if they are read in batches, and may be too large for memory.
-    """
-    if input_rows.is_file(X):
-        X = open_file(X)
-    return input_rows.loaded(X) if input_rows.is_streamed(X) else X
-
-
 def _empty(n_rows: int, first: Any) -> Any:
     """An array for all rows; for sparse matrices, a list of those of the batches."""
     if sp.issparse(first):
         return []
     return np.empty((n_rows, *first.shape[1:]), dtype=first.dtype)
-
-
-def _batches(X: Any, source: Source | None, compute: Compute) -> Iterator[Any]:
-    if source is None:
-        yield compute(X)
-        return
-    if source.shape[0] == 0:
-        raise ValueError("data must have a row, but has none.")
-    with said_once():
-        for batch in read(source):
-            with errors_at(batch.location):
-                predictions = compute(batch.rows)
-            yield predictions
 
 
 def _dense(values: Any) -> Any:

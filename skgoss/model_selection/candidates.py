@@ -48,9 +48,10 @@ METRICS: dict[type, dict[str, str]] = {
 def racers(
     candidates: Iterable[Mapping[str, Any]], models: Iterable[Any], path: str
 ) -> list[Racer]:
-    """The candidates without numbers of rounds, the most of which is the limit.
+    """The candidates, one for all that differ in their numbers of rounds only.
 
-    ``models`` are their estimators, and ``path`` the name of the number of rounds.
+    The largest number is the limit. ``models`` are their estimators, and ``path`` is
+    the name of the number of rounds.
     Those whose rounds depend on how many follow are evaluated once.
     """
     found: dict[Hashable, Racer] = {}
@@ -58,12 +59,12 @@ def racers(
         names: list[Any] = [n for n in candidate if is_rounds(n)] or [path]
         params = {k: v for k, v in candidate.items() if k not in names}
         key: Hashable = comparable(params)
-        can_go_on = isinstance(model, LGBMModel) and _can_go_on(model)
-        if not can_go_on:
+        can_continue = isinstance(model, LGBMModel) and _can_continue(model)
+        if not can_continue:
             names, params, key = [None], dict(candidate), number
         new = Racer(params, names[0], 1, USUAL_RATE, 1, estimator=model)
         racer = found.setdefault(key, new)
-        if can_go_on:
+        if can_continue:
             racer.most_rounds = max(racer.most_rounds, model.n_estimators)
             usual = min(USUAL_RATE, _USUAL_STEPS / racer.most_rounds)
             racer.rate = max(model.learning_rate, usual)
@@ -85,7 +86,8 @@ def comparable(params: Mapping[str, Any]) -> Hashable:
     )
 
 
-def _can_go_on(model: LGBMModel) -> bool:
+def _can_continue(model: LGBMModel) -> bool:
+    """Whether a fit can continue from stage to stage."""
     try:
         for name in ("n_estimators", "num_leaves", "learning_rate"):
             OPTION[name].checked(getattr(model, name), "")
@@ -128,7 +130,7 @@ class OwnFold:
         """What ``_fit_and_score`` of scikit-learn returns, after the next stage."""
         begin, shared = time.time(), self._shared
         settings = racer.estimator._settings(None, FitArguments())
-        start = partial(self._begun, settings)
+        start = partial(self._begin, settings)
         if shared.grows:
             key = *self._keys, options_of_rounds(settings)
             fit, run = shared.growing(key, start)
@@ -147,7 +149,7 @@ class OwnFold:
             "score_time": 0.0,
         }
 
-    def _begun(self, settings: Settings) -> Fit:
+    def _begin(self, settings: Settings) -> Fit:
         """A fit with other options of trees, and without rounds."""
         new, old = vars(settings), vars(self._base.settings)
         changes = {name: new[name] for name in CHANGEABLE if new[name] != old[name]}

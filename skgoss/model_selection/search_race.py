@@ -106,7 +106,7 @@ class RacingSearch(SharedSearch):
         return scored or (compared[:1] if self._screened else [])
 
     def _make_own_folds(self) -> list[OwnFold] | None:
-        """The folds of stages that do without scikit-learn; None: they need it.
+        """The folds of stages that do not call scikit-learn; None: they need it.
 
         Options change more than trees, say, or scores are not those of a metric.
         """
@@ -260,7 +260,7 @@ def _left_out(value: Any) -> Any:
 
 
 class _RaceOnFolds(race.Race):
-    """The race of a search; candidates without rounds are only compared with."""
+    """The race of a search; candidates without rounds are reference candidates."""
 
     def __init__(self, search: RacingSearch, compared: Sequence[Racer]) -> None:
         super().__init__(

@@ -87,7 +87,7 @@ def _close_paths(path: str, known: Collection[str]) -> list[str]:
 
 
 def digest(*values: Any) -> str | None:
-    """A hash of the content of values; None if it cannot be known."""
+    """A hash of the content of values; None if they cannot be hashed."""
     try:
         return joblib.hash(values, hash_name="sha1")
     except Exception:  # of any object that cannot be pickled
@@ -98,7 +98,7 @@ class SharedFits:
     """What the fits of a search share.
 
     `attach` lets the clones of an estimator ask it for their models. Data are the same
-    if their content is, so whoever calls ``fit`` need not know of it.
+    if their content is, so callers of ``fit`` need not pass keys.
     """
 
     def __init__(self) -> None:
@@ -179,17 +179,17 @@ class SharedFits:
         )
 
     def growing(self, key: Key, start: Callable[[], AnyFit]) -> tuple[Fit, Run]:
-        """The fit of a race with this key, which goes on when it is asked for.
+        """The fit of a race with this key, which continues on demand.
 
         Candidates with the same options share it.
         """
 
-        def begun() -> tuple[Fit, Run]:
+        def begin() -> tuple[Fit, Run]:
             fit = start()
             assert isinstance(fit, Fit)  # see `are_rounds_alike`
             return fit, Run(fit.rounds, rests=True)
 
-        return self._once(self._growing, key, begun)
+        return self._once(self._growing, key, begin)
 
     def _prepare(
         self,
@@ -200,7 +200,7 @@ class SharedFits:
         settings: Settings,
         data: str | None,
     ) -> AnyFit:
-        # Fits that go on later hold the same rows, and not a copy each.
+        # Fits that continue later hold the same rows, and not a copy each.
         X = self._once(self._recent, (data,), lambda: X_of_fit)
         return estimator._prepare(
             input_sets(X, y, arguments, settings),
@@ -223,8 +223,8 @@ class SharedFits:
         return n_rounds, result, fit
 
     def _model_of(self, fit: AnyFit) -> Result:
-        # Functions of users need not be ready to be called by several threads at once,
-        # and what one fit says does not stand between the lines of another.
+        # Functions of users need not be thread-safe, and messages of several fits must
+        # not be mixed.
         data, setup = fit.prepared.data, fit.prepared.setup
         has_functions = setup.has_functions or data.arguments.callbacks
         is_one_by_one = has_functions or data.settings.verbosity >= 1

@@ -34,13 +34,13 @@ Candidate = Mapping[str, Any]
 Strategy = Literal["all", "race"]
 
 # Candidates that differ in other options of an estimator have the same bins.
-_OF_BINS = {field.name for field in fields(BinningOptions)}
+_BIN_OPTIONS = {field.name for field in fields(BinningOptions)}
 
 # Options of estimators whose fits choose something on rows that they hold out.
 _CHOOSING = {"early_stopping_round", "folds", "preset"}
 
-# For each fold, so many bins and fitted steps of pipelines are kept.
-_KEPT_BY_FOLD = 8
+# The bins and the fitted steps of pipelines that are kept for each fold.
+_KEPT_PER_FOLD = 8
 
 
 class SharedSearch(SearchHooks):
@@ -201,7 +201,7 @@ class SharedSearch(SearchHooks):
         n_folds = getattr(self.cv, "n_splits", 2)
         shared, n_fits = self._shared, max(1, len(candidates) * n_folds)
         shared.n_threads = at_once(n_fits, self.n_jobs)[1]
-        shared.most_recent = _KEPT_BY_FOLD * n_folds
+        shared.most_recent = _KEPT_PER_FOLD * n_folds
         return candidates
 
     def _planned(self, candidates: Sequence[Candidate]) -> tuple[list[int], bool]:
@@ -217,7 +217,7 @@ class SharedSearch(SearchHooks):
         most_rounds: dict[Hashable, int] = {}
         keys = []
         for i, candidate in enumerate(candidates):
-            data = comparable({k: v for k, v in candidate.items() if _is_of_data(k)})
+            data = comparable({k: v for k, v in candidate.items() if _changes_data(k)})
             rest = comparable({k: v for k, v in candidate.items() if not is_rounds(k)})
             n_rounds, cost = _cost(models[i])
             first_of_data.setdefault(data, i)
@@ -262,11 +262,11 @@ class SharedSearch(SearchHooks):
         )
 
 
-def _is_of_data(path: str) -> bool:
+def _changes_data(path: str) -> bool:
     """Whether a parameter changes the rows of the estimator, or their bins."""
     name = path.rpartition("__")[2]
     name = parameters.CANONICAL_NAME.get(name, name)
-    return name not in parameters.DEFAULTS or name in _OF_BINS
+    return name not in parameters.DEFAULTS or name in _BIN_OPTIONS
 
 
 def _cost(model: Any) -> tuple[int, float]:

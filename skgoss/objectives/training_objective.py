@@ -27,7 +27,6 @@ from skgoss.objectives.objectives import (
     OBJECTIVES,
     ObjectiveSpec,
     TrainingRows,
-    canonical_name,
     check_queries,
     log_odds,
     make_link,
@@ -255,7 +254,7 @@ def make_objective(
 ) -> Objective:
     """Join an objective with the data that it is trained on.
 
-    ``settings`` have the ``objective``, which is a name, an alias or a callable, and
+    ``settings`` have the ``objective``, a canonical name or a callable, and
     ``OPTIONS``. A callable takes ``(y_true, y_pred)``, ``(y_true, y_pred, weight)`` or
     ``(y_true, y_pred, weight, group)`` and returns the gradient and the hessian, in the
     shape of ``y_pred``: (n,), or (n, K) for several scores, which may also be flattened
@@ -268,8 +267,8 @@ def make_objective(
     'multiclassova', else 1 unless the objective is a callable. ``position`` is that at
     which each document was shown, as a number from 0, for 'lambdarank'.
 
-    ValueError if the objective is unknown or not defined for ``y``, or if parameters
-    contradict each other. TypeError if a callable does not take 2, 3 or 4 arguments.
+    ValueError if the objective is not defined for ``y``, or if parameters contradict
+    each other. TypeError if a callable does not take 2, 3 or 4 arguments.
     """
     if position is not None and settings.objective != "lambdarank":
         warn("position has no effect: only the objective 'lambdarank' uses it.")
@@ -279,7 +278,7 @@ def make_objective(
     rows = TrainingRows(y, weight, partition or RowPartition(len(y)))
     if callable(settings.objective):
         return _custom(settings, rows, n_scores, queries)
-    name = canonical_name(settings.objective)
+    name = settings.objective
     spec = OBJECTIVES[name]
     if spec.targets is not ANY or spec.needs_positive_mean:
         _check_targets(name, spec, rows)

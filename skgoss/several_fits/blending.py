@@ -18,8 +18,8 @@ from skgoss.objectives.likelihoods import calibrated, newton_step
 from skgoss.objectives.objectives import TrainingRows
 from skgoss.objectives.output_metrics import AnyMetric
 from skgoss.training.callback_api import History
-from skgoss.training.evaluation import EvalResult, EvaluationSet, by_name, loss_of
-from skgoss.training.loop import Trained
+from skgoss.training.evaluation import EvalResult, EvaluationSet, loss_of
+from skgoss.training.loop import Trained, by_name
 from skgoss.training.rounds import Rounds
 from skgoss.utils.correct_rounding import geometric_mean
 

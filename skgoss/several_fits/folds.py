@@ -164,7 +164,8 @@ class FoldFits:
         run_all([partial(train, number) for number in range(n)], n_at_once)
         kept = sorted(ended or begun)
         limit.warn_interrupted(
-            f"fits on folds: {len(kept)} of {n} models are kept", goes_on=options.refit
+            f"fits on folds: {len(kept)} of {n} models are kept",
+            continues=options.refit,
         )
         return [pairs[i] for i in kept], [begun[i] for i in kept]
 
@@ -255,7 +256,7 @@ def say_results(models: Iterable[FoldModel]) -> None:
 
 def _record(calls: Any, history: History) -> None:
     """Give the metrics of all folds to callbacks that record them."""
-    for callback in callbacks.for_one_fit(calls):
+    for callback in callbacks.own_copies(calls):
         if isinstance(callback, Recorder):
             callback.eval_result.clear()
             callback.eval_result.update(copy.deepcopy(history))

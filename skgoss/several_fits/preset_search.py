@@ -346,7 +346,9 @@ class PresetSearch:
         settings = self.prepared.data.settings
         unused = [
             call
-            for call in callbacks.of_user(self.prepared.data.arguments.callbacks)
+            for call in callbacks.without_recorders(
+                self.prepared.data.arguments.callbacks
+            )
             if not (settings.refit and getattr(call, "before_iteration", False))
         ]
         if unused:
@@ -364,7 +366,7 @@ class PresetSearch:
         if limit.interrupted.is_set():
             whole.warn_interrupted(
                 f"a search after {n_begun} candidates had begun",
-                goes_on=not self.has_folds or self.prepared.data.settings.refit,
+                continues=not self.has_folds or self.prepared.data.settings.refit,
             )
         elif n_begun < n_first:
             warn(

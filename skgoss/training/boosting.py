@@ -24,10 +24,15 @@ from skgoss.parameters.settings import Settings
 from skgoss.training import constraints, ensemble_builder, sampling
 from skgoss.training.binned import BinnedRows, BinnedTrees
 from skgoss.training.evaluation import EvaluationSet
-from skgoss.training.grown_rounds import GrownRounds
 from skgoss.training.noise import row_keys
-from skgoss.training.rounds import MAX_FOLLOWING, MAX_FOLLOWING_IF_NONE_ENDS, Change
-from skgoss.training.scores import ScoredRounds, initial_scores
+from skgoss.training.rounds import (
+    MAX_FOLLOWING,
+    MAX_FOLLOWING_IF_NONE_ENDS,
+    Change,
+    GrownRounds,
+    ScoredRounds,
+    initial_scores,
+)
 from skgoss.training.spread import Spread
 from skgoss.utils.cancellation import CURRENT_SCOPE
 from skgoss.utils.messages import STANDS_FOR_LIGHTGBM
@@ -135,8 +140,6 @@ class Boosting(ScoredRounds):
         # The size of constant trees. These are asked for at any time, but all processes
         # must communicate at the same time.
         self._size = (0, 0.0) if self.can_split else objective.size()
-        # How many of the expected rounds may grow at once.
-        self._max_at_once = 1
         # Whether the engine grows rounds, or each needs Python.
         self.grows_in_engine = (
             self.can_split
@@ -248,17 +251,6 @@ class Boosting(ScoredRounds):
         self.sampler = self._sampler()
         self.rest()
         self._used_settings = self.settings
-
-    def expect(self, n_rounds: int, is_watched: bool, may_end: bool) -> None:
-        self._forget_following()
-        self._n_expected = n_rounds
-        n_values = self.scores.size * len(self.dataset.feature)
-        n_values += sum(scores.size for scores in self.finished.scores.values())
-        n_small = 1 + _MAX_VALUES // (1 + n_values)
-        self._max_at_once = min(
-            MAX_FOLLOWING if may_end else MAX_FOLLOWING_IF_NONE_ENDS,
-            n_small if is_watched else max(MAX_FOLLOWING, n_small),
-        )
 
     def _grow(self) -> GrownRounds:
         if self.settings is not self._used_settings:
@@ -373,7 +365,7 @@ class Boosting(ScoredRounds):
         The first round of the fit grows alone, because it may change the start scores.
         """
         before, grown = self.finished, self.grown
-        n_rounds = min(self._n_expected + 1, self._max_at_once) if before.n else 1
+        n_rounds = self._n_at_once() if before.n and self._n_expected else 1
         sets = (*self.sets, *self.unlisted_sets)
         scores: list[list[Floats]] = [[]] * (n_rounds + 1)
         if sets:
@@ -411,6 +403,17 @@ class Boosting(ScoredRounds):
         if before.n == 0:
             self._keep_average_of_stumps()
         return first
+
+    def _n_at_once(self) -> int:
+        """How many of the expected rounds grow at once."""
+        n_values = self.scores.size * len(self.dataset.feature)
+        n_values += sum(scores.size for scores in self.finished.scores.values())
+        n_small = 1 + _MAX_VALUES // (1 + n_values)
+        return min(
+            self._n_expected + 1,
+            MAX_FOLLOWING if self._may_end else MAX_FOLLOWING_IF_NONE_ENDS,
+            n_small if self._is_watched else max(MAX_FOLLOWING, n_small),
+        )
 
     def _scores_of_sets(
         self, n_rounds: int

@@ -13,8 +13,7 @@ from skgoss.parameters.settings import Settings
 from skgoss.training.binned import BinnedTrees
 from skgoss.training.boosting import Boosting, Floats
 from skgoss.training.evaluation import EvaluationSet
-from skgoss.training.grown_rounds import GrownRounds
-from skgoss.training.scores import Scored
+from skgoss.training.rounds import GrownRounds, Scored
 
 
 class Dropout(NamedTuple):

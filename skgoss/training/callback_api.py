@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from skgoss.training.evaluation import EvalResult
@@ -123,39 +123,3 @@ def _are_results(value: object) -> bool:
 
 Callback = Callable[[CallbackEnv], None]
 History = dict[str, dict[str, list[float]]]
-
-
-class Listener:
-    """A callback that is also called when the rounds end."""
-
-    order = 0
-    before_iteration = False
-    may_lag = True
-
-    def at_end(self) -> EarlyStopException | None:
-        """The last round is over; returns what ends the fit earlier after all."""
-        return None
-
-    def close(self) -> None:
-        """The fit has ended, perhaps by an error."""
-
-
-def may_lag(callbacks: Sequence[Callback]) -> bool:
-    """Whether no callback needs the model of its round.
-
-    Then later rounds may have begun when callbacks are called.
-    """
-    return all([getattr(callback, "may_lag", False) for callback in callbacks])
-
-
-def may_end(callbacks: Sequence[Callback]) -> bool:
-    """Whether a callback may end the fit before its last round.
-
-    Those that say nothing of it may, unless they only watch.
-    """
-    return any(
-        [
-            getattr(callback, "may_end", not getattr(callback, "only_watches", False))
-            for callback in callbacks
-        ]
-    )

@@ -204,16 +204,16 @@ class EvaluationSet:
                     scores=predictions, n_threads=n_threads
                 )
             results += metric(by_link[id(link)])
-        distinct = self._distinct(results)
-        self._warn_of_nan(distinct)
-        return [EvalResult(self.name, *result) for result in distinct]
-
-    def _warn_of_nan(self, results: list[Result]) -> None:
-        """Warn once if a metric is NaN, which is never the best value."""
+        if len(results) > 1:
+            results = self._distinct(results)
         undefined = [result.name for result in results if isnan(result.value)]
-        if not undefined or self._warned_of_nan:
-            return
-        self._warned_of_nan = True
+        if undefined and not self._warned_of_nan:
+            self._warned_of_nan = True
+            self._warn_of_nan(undefined)
+        return [EvalResult(self.name, *result) for result in results]
+
+    def _warn_of_nan(self, undefined: list[str]) -> None:
+        """Warn that metrics are NaN, which is never the best value."""
         reason = (
             " All its labels are equal." if len(set(self.rows.target.flat)) == 1 else ""
         )
@@ -224,8 +224,6 @@ class EvaluationSet:
 
     def _distinct(self, results: list[Result]) -> list[Result]:
         """The results, renamed if an earlier result has the same name."""
-        if len(results) == 1:
-            return results
         distinct: dict[str, Result] = {}
         renamed = []
         for result in results:
@@ -249,12 +247,3 @@ class EvaluationSet:
 def loss_of(result: EvalResult) -> float:
     """The metric, so that less is better."""
     return -result.metric_value if result.maximize else result.metric_value
-
-
-def by_name(results: Sequence[EvalResult]) -> dict[str, dict[str, float]]:
-    """The metrics of one round, by evaluation set and name."""
-    scores: dict[str, dict[str, float]] = {}
-    for result in results:
-        dataset_name, metric_name, value = tuple(result)[:3]
-        scores.setdefault(dataset_name, {})[metric_name] = value
-    return scores

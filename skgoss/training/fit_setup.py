@@ -73,12 +73,12 @@ class FitSetup:
         )
         make_metrics = self.make_metrics
         self._check(objective)
+        init_score, raw = self._init_score(rows), self._raw_columns(rows)
         dataset = self.binned(rows)
         if objective.copies is not None:
             # Their numbers have bits for the rows of the fit only.
             dataset = dataset.alone(n_threads)
         evaluation_sets = [self.evaluation_set(dataset, rows, named) for named in sets]
-        init_score, raw = self._init_score(rows), self._raw_columns(rows)
         if rows.partition is not None:
             rows = rows.without_values()
         return BOOSTING_TYPES[settings.boosting_type](
@@ -144,10 +144,11 @@ class FitSetup:
         self, dataset: BinnedDataset, training: Rows, named: EvaluationSet
     ) -> EvaluationSet:
         """An evaluation set with metrics, in the bins of the training rows."""
-        rows = named.rows
+        rows, metrics = named.rows, self.make_metrics()
+        init_score = self._init_score(rows)
         binned = None if rows is training else self._binned(dataset, rows)
-        rows = replace(rows.without_values(), init_score=self._init_score(rows))
-        return replace(named, rows=rows, metrics=self.make_metrics(), binned=binned)
+        rows = replace(rows.without_values(), init_score=init_score)
+        return replace(named, rows=rows, metrics=metrics, binned=binned)
 
     def _with_metrics(
         self, resumed: Rounds, evaluation_set: EvaluationSet

@@ -19,12 +19,9 @@ from skgoss.training.callback_api import (
     CallbackEnv,
     EarlyStopException,
     History,
-    Listener,
-    may_end,
-    may_lag,
 )
 from skgoss.training.distributed_callbacks import DistributedCallbacks, RoundCalls
-from skgoss.training.evaluation import EvalResult, EvaluationSet, by_name
+from skgoss.training.evaluation import EvalResult, EvaluationSet
 from skgoss.training.rounds import Rounds
 from skgoss.utils.messages import warn
 
@@ -244,6 +241,42 @@ def _recorded(history: History, index: int) -> dict[str, dict[str, float]]:
 # --- The callbacks of a fit ----------------------------------------------------------
 
 
+class Listener:
+    """A callback that is also called when the rounds end."""
+
+    order = 0
+    before_iteration = False
+    may_lag = True
+
+    def at_end(self) -> EarlyStopException | None:
+        """The last round is over; returns what ends the fit earlier after all."""
+        return None
+
+    def close(self) -> None:
+        """The fit has ended, perhaps by an error."""
+
+
+def may_lag(callbacks: Sequence[Callback]) -> bool:
+    """Whether no callback needs the model of its round.
+
+    Then later rounds may have begun when callbacks are called.
+    """
+    return all([getattr(callback, "may_lag", False) for callback in callbacks])
+
+
+def may_end(callbacks: Sequence[Callback]) -> bool:
+    """Whether a callback may end the fit before its last round.
+
+    Those that say nothing of it may, unless they only watch.
+    """
+    return any(
+        [
+            getattr(callback, "may_end", not getattr(callback, "only_watches", False))
+            for callback in callbacks
+        ]
+    )
+
+
 def record(history: History, results: Sequence[EvalResult]) -> None:
     """Append the metrics of a round.
 
@@ -258,6 +291,15 @@ def record(history: History, results: Sequence[EvalResult]) -> None:
             by_metric.setdefault(f"{metric_name}-stdv", []).append(*deviation)
         else:
             by_metric.setdefault(metric_name, []).append(value)
+
+
+def by_name(results: Sequence[EvalResult]) -> dict[str, dict[str, float]]:
+    """The metrics of one round, by evaluation set and name."""
+    scores: dict[str, dict[str, float]] = {}
+    for result in results:
+        dataset_name, metric_name, value = tuple(result)[:3]
+        scores.setdefault(dataset_name, {})[metric_name] = value
+    return scores
 
 
 class Recorder:
@@ -374,8 +416,8 @@ class BestRound(Listener):
                 f"early_stopping: min_delta has {len(deltas)} values for the"
                 f" {len(names)} metrics {', '.join(names)}; pass one for each."
             )
-        by_name = dict(zip(names, deltas, strict=False))
-        watches = [Watch(result, by_name) for result in watched]
+        delta_of = dict(zip(names, deltas, strict=False))
+        watches = [Watch(result, delta_of) for result in watched]
         if self.first_metric_only:
             watches = [watch for watch in watches if watch.metric == names[0]]
         self.watches = {(watch.dataset, watch.metric): watch for watch in watches}

@@ -22,8 +22,7 @@ from skgoss.model.ensemble import Ensemble, side_by_side
 from skgoss.parameters.settings import Settings
 from skgoss.training.boosting import Boosting
 from skgoss.training.evaluation import EvaluationSet
-from skgoss.training.grown_rounds import GrownRounds, LockedRounds
-from skgoss.training.rounds import MAX_FOLLOWING, Change
+from skgoss.training.rounds import MAX_FOLLOWING, Change, GrownRounds, Rounds
 from skgoss.training.schedule import Schedule
 
 
@@ -44,7 +43,7 @@ class _Grown:
         return max(rounds.n for rounds in self.outputs)
 
 
-class MultiOutput(LockedRounds):
+class MultiOutput(Rounds):
     """Fits of several outputs that advance together.
 
     An output whose trees can no longer be split is finished, as in a fit of it alone.
@@ -102,10 +101,6 @@ class MultiOutput(LockedRounds):
             changes += output.changes(params)
         return changes
 
-    def expect(self, n_rounds: int, is_watched: bool, may_end: bool) -> None:
-        self._forget_following()
-        self._n_expected = 0 if is_watched else n_rounds
-
     def _grow(self) -> _Grown:
         outputs, has_ended = self.finished.outputs, self.finished.has_ended
         if all(has_ended):  # each tries again, as a single fit does
@@ -118,9 +113,10 @@ class MultiOutput(LockedRounds):
             rounds[k].append(self.outputs[k].finished)
             return has_split
 
+        n_following = 0 if self._is_watched else self._n_expected
         self.grown = None
         with Schedule([partial(grow, k) for k in running], self.n_at_once) as schedule:
-            schedule.reach(min(self._n_expected + 1, MAX_FOLLOWING))
+            schedule.reach(min(n_following + 1, MAX_FOLLOWING))
         grown: list[_Grown] = []
         for index in range(max(map(len, rounds.values()))):
             now = {k: of_k[index] for k, of_k in rounds.items() if index < len(of_k)}

@@ -1,21 +1,37 @@
-"""The interface of all states of boosting: evaluation sets, one thread that trains."""
+"""Rounds of boosting: those that have grown, their scores, and a lock for changes."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from skgoss._engine.locks import CertainEnd, NonBlockingLock
+from skgoss._engine.training.score import add_trees
 from skgoss.binning.binned_dataset import BinnedDataset
+from skgoss.binning.rows import Rows
 from skgoss.distributed.row_partition import RowPartition
 from skgoss.model.ensemble import Ensemble
+from skgoss.model.linear import LinearLeaves
 from skgoss.objectives.metrics import CustomMetric
 from skgoss.parameters.settings import Settings
+from skgoss.training.binned import BinnedRows, BinnedTrees
 from skgoss.training.evaluation import EvalResult, EvaluationSet
+from skgoss.utils.cancellation import CURRENT_SCOPE
+
+if TYPE_CHECKING:  # programs that only predict do not load what grows trees
+    from skgoss._engine.training.forest import Forest as GrownTrees
+    from skgoss._engine.training.grower import TreeGrower
+    from skgoss.training.spread import RoundOfSpread
+
+Floats = NDArray[np.float64]
+
+# Rows and the scores, (n_scores, n_rows), that trees are added to.
+Scored = tuple[BinnedRows, Floats]
 
 # Rounds that may grow at once, before the callbacks of the first: enough that no thread
 # waits for a slow round of another, and that Python's part of a round, whose caches are
@@ -28,19 +44,97 @@ MAX_FOLLOWING_IF_NONE_ENDS = 32
 Change = tuple[object, str, object]
 
 
+@dataclass(eq=False)
+class GrownRounds:
+    """Some rounds of a fit: all that readers and later rounds see of them.
+
+    Once they are finished, they do not change, but for `ensemble`, which is set when it
+    is first needed. The forest and the lists may also have later rounds. Only these are
+    dropped or changed: a fit that takes finished rounds back continues with copies.
+    """
+
+    n: int
+    start: Floats
+    forest: GrownTrees | None  # None: no column can be split
+    # (n,): the factors of each round's trees; None: 1.
+    factors: Floats | None = None
+    # The linear models of the leaves of each round.
+    linear: list[LinearLeaves] = field(default_factory=list)
+    # What each round of a distribution leaves behind.
+    spread: list[RoundOfSpread] = field(default_factory=list)
+    # What each round of DART has dropped.
+    dropouts: list[Any] = field(default_factory=list)
+    # Of evaluation sets of other rows than those of training, and of all sets if a
+    # round has been grown ahead: the raw scores, (n_scores, n_rows).
+    scores: dict[EvaluationSet, Floats] = field(default_factory=dict)
+    # Whether a tree of the last round could be split.
+    has_split: bool = True
+    # The same with the next round, if it has grown before it is asked for.
+    following: GrownRounds | None = None
+    ensemble: Ensemble | None = None
+
+    def first(self, n: int) -> GrownRounds:
+        """A copy of the first rounds."""
+        n = min(n, self.n)
+        forest = self.forest
+        return replace(
+            self,
+            n=n,
+            forest=None if forest is None else forest.copy(0, n * len(self.start)),
+            factors=None if self.factors is None else self.factors[:n],
+            linear=self.linear[:n],
+            spread=self.spread[:n],
+            dropouts=self.dropouts[:n],
+            scores={},
+            has_split=True,
+            following=None,
+            ensemble=None,
+        )
+
+
 class Rounds(ABC):
-    """What boosts: the interface of `Boosting` and `MultiOutput`."""
+    """What boosts: `Boosting` and `MultiOutput`, with sets that are evaluated.
+
+    Readers see the rounds that are ``finished``. One assignment publishes the next one:
+    a new round, or one that has grown before and is ``following``. One thread at a time
+    trains.
+    """
 
     settings: Settings
-    n_threads: int
     dataset: BinnedDataset  # the training rows
     # Which of the rows of all processes are those of the training set.
     partition: RowPartition
     first_round: int  # the number of the first new round
-    sets: list[EvaluationSet]
-    unlisted_sets: list[EvaluationSet]  # those that are evaluated only when asked for
-    # Makes an evaluation set of the training rows, for `eval_train`.
-    make_training_set: Callable[[], EvaluationSet] | None
+
+    # `GrownRounds`, or those of several outputs. The scores are those of the rounds
+    # that have ``grown``: the same object, unless a change goes on or has been
+    # interrupted, or rounds are following.
+    finished: Any
+    grown: Any
+    # Whether finished rounds keep their scores while others are following.
+    keeps_scores = True
+
+    def __init__(
+        self,
+        n_threads: int,
+        make_training_set: Callable[[], EvaluationSet] | None,
+        sets: Sequence[EvaluationSet] = (),
+    ) -> None:
+        self.n_threads = n_threads
+        # Makes an evaluation set of the training rows, for `eval_train`.
+        self.make_training_set = make_training_set
+        self.sets = list(sets)
+        # Those that are evaluated only when asked for.
+        self.unlisted_sets: list[EvaluationSet] = []
+        # The rounds that will be asked for, and how: see `expecting`.
+        self._n_expected = 0
+        self._is_watched = self._may_end = True
+        self._lock = NonBlockingLock(
+            "This Booster is already training a round: objectives, metrics and"
+            " other threads must not train it at the same time."
+        )
+
+    # --- The rounds that are finished -------------------------------------------------
 
     @abstractmethod
     def current_iteration(self) -> int:
@@ -58,11 +152,8 @@ class Rounds(ABC):
         Any thread may ask for them, also while a round grows.
         """
 
-    @abstractmethod
-    def changes(self, params: Mapping[str, Any]) -> list[Change]:
-        """What changes options of single trees, by any of their names."""
+    # --- Growing ----------------------------------------------------------------------
 
-    @abstractmethod
     def boost(self, begin: Callable[[], None] | None = None) -> bool:
         """Grow the trees of one round; returns whether a tree could be split.
 
@@ -70,25 +161,70 @@ class Rounds(ABC):
         the round fails, it has not happened. RuntimeError if a round is going on;
         ``begin`` is called as soon as none is.
         """
+        if (scope := CURRENT_SCOPE.get()) is not None:
+            scope.check()
+        self._n_expected = max(0, self._n_expected - 1)
+        following = self.finished.following
+        if following is not None:
+            self.finished = following
+        else:
+            with self._lock:
+                self._settle()
+                if begin is not None:
+                    begin()
+                self.finished = following = self._grow()
+        return following.has_split
 
-    @abstractmethod
-    def expecting(
-        self, n_rounds: int, *, is_watched: bool, may_end: bool
-    ) -> AbstractContextManager[Any]:
+    def expecting(self, n_rounds: int, *, is_watched: bool, may_end: bool) -> Expected:
         """Let ``n_rounds`` rounds grow at once in the `with` body, if they can.
 
         They are finished one by one, by `boost`, and nobody changes the fit meanwhile.
         If they are watched, sets are evaluated after each. If they ``may_end``, the
         body may do so before all are asked for.
         """
+        return Expected(self, n_rounds, is_watched, may_end)
 
-    @abstractmethod
     def expect(self, n_rounds: int, is_watched: bool, may_end: bool) -> None:
         """The same without a `with` body; 0: rounds not asked for are forgotten."""
+        self._forget_following()
+        self._n_expected = n_rounds
+        self._is_watched, self._may_end = is_watched, may_end
+
+    @abstractmethod
+    def _grow(self) -> Any:
+        """Grow a round, and perhaps more that are ``following``; returns the first.
+
+        If no tree could be split, these are the finished rounds.
+        """
 
     @abstractmethod
     def rest(self) -> None:
         """Free the memory that only growing needs; the next round takes it again."""
+
+    def _settle(self) -> None:
+        """Undo a change that has not been finished, and forget rounds that follow.
+
+        Then the next change follows from the finished rounds alone. A change that
+        failed is not undone before: this takes time, and many are not used again.
+        """
+        self._forget_following()
+        if self.grown is not self.finished:
+            self._follow(self.finished)
+
+    def _forget_following(self) -> None:
+        """Forget rounds that are not needed: `_settle` drops their trees."""
+        if self.finished.following is not None:
+            self.finished = replace(self.finished, following=None)
+
+    @abstractmethod
+    def _follow(self, rounds: Any) -> None:
+        """Finish some rounds instead of those that are finished now."""
+
+    # --- Changes ----------------------------------------------------------------------
+
+    @abstractmethod
+    def changes(self, params: Mapping[str, Any]) -> list[Change]:
+        """What changes options of single trees, by any of their names."""
 
     @abstractmethod
     def rollback(self) -> None:
@@ -109,10 +245,6 @@ class Rounds(ABC):
         so for a distribution only, so no round can follow.
         """
 
-    def learned_scores(self) -> NDArray[np.float64] | None:
-        """The raw scores of the training rows of all processes, of a distribution."""
-        return None
-
     @abstractmethod
     def resume(
         self, other: Any, with_metrics: Callable[[EvaluationSet], EvaluationSet]
@@ -121,6 +253,47 @@ class Rounds(ABC):
 
         ``with_metrics`` makes evaluation sets of this fit from those of the other fit.
         """
+
+    # --- Evaluation sets --------------------------------------------------------------
+
+    def add(self, evaluation_set: EvaluationSet, *, is_listed: bool = True) -> None:
+        """Add an evaluation set, with the scores of the trees so far.
+
+        It is evaluated after each round only if ``is_listed``.
+        """
+        with self._lock:
+            self._settle()
+            self._start_scoring(evaluation_set)
+            (self.sets if is_listed else self.unlisted_sets).append(evaluation_set)
+
+    @abstractmethod
+    def _start_scoring(self, evaluation_set: EvaluationSet) -> None:
+        """Set the scores of a new evaluation set."""
+
+    @abstractmethod
+    def raw_scores(self, evaluation_set: EvaluationSet) -> Floats:
+        """The raw scores of an evaluation set: the sum of the trees so far."""
+
+    def learned_scores(self) -> Floats | None:
+        """The raw scores of the training rows of all processes, of a distribution."""
+        return None
+
+    def evaluate(self) -> list[EvalResult]:
+        """The metrics of the evaluation sets after the last round."""
+        return self.evaluate_sets(self.sets) if self.sets else []
+
+    def evaluate_sets(
+        self, sets: Sequence[EvaluationSet], more: Sequence[CustomMetric] = ()
+    ) -> list[EvalResult]:
+        """The metrics of some evaluation sets, and ``more`` metrics."""
+        with self._lock:
+            if self.finished.following is None or not self.keeps_scores:
+                self._settle()
+            results: list[EvalResult] = []
+            for evaluation_set in sets:
+                scores = self.raw_scores(evaluation_set)
+                results += evaluation_set.measure(scores, self.n_threads, more)
+            return results
 
     @property
     def training_names(self) -> set[str]:
@@ -146,23 +319,165 @@ class Rounds(ABC):
         """The metrics of the evaluation sets that are not the training set."""
         return self.evaluate_sets([e for e in self.sets if not e.is_training], more)
 
-    @abstractmethod
-    def evaluate_sets(
-        self, sets: Sequence[EvaluationSet], more: Sequence[CustomMetric] = ()
-    ) -> list[EvalResult]:
-        """The metrics of some evaluation sets, and ``more`` metrics."""
 
-    @abstractmethod
-    def evaluate(self) -> list[EvalResult]:
-        """The metrics of the evaluation sets after the last round."""
+class Expected(CertainEnd):
+    """A `with` body whose rounds may grow before they are asked for."""
 
-    @abstractmethod
-    def add(self, evaluation_set: EvaluationSet, *, is_listed: bool = True) -> None:
-        """Add an evaluation set, with the scores of the trees so far.
+    def __init__(
+        self, rounds: Rounds, n_rounds: int, is_watched: bool, may_end: bool
+    ) -> None:
+        self._rounds, self._n_rounds = rounds, n_rounds
+        self._kind = is_watched, may_end
 
-        It is evaluated after each round only if ``is_listed``.
+    def _begin(self) -> None:
+        self._rounds.expect(self._n_rounds, *self._kind)
+
+    def _end(self, *error: Any) -> None:
+        self._rounds.expect(0, *self._kind)
+
+
+class ScoredRounds(Rounds):
+    """The scores of the rounds that have ``grown``.
+
+    Trees are added in the order of the rounds, so the scores are identical to those of
+    a fit that ends with them; subtracting trees would leave rounding errors.
+    """
+
+    finished: GrownRounds
+    grown: GrownRounds
+    rows: BinnedRows  # the training rows
+    scores: Floats  # of the training rows, (n_scores, n_rows)
+    n_scores: int
+    init_score: Floats | None  # the start scores of the training rows
+    grower: TreeGrower  # made only if a column can be split
+    can_split: bool
+    # Whether predictions are means of the trees and not sums.
+    average_output = False
+
+    def _reset_scores(self) -> None:
+        """Set all scores to those before the first round."""
+        start, n_rows = self.grown.start, self.dataset.n_rows
+        self.scores = initial_scores(start, self.init_score, n_rows)
+        self.grown.scores = {}
+        for evaluation_set in (*self.sets, *self.unlisted_sets):
+            if evaluation_set.binned is not None:
+                start_scores = self._start_scores(evaluation_set.rows)
+                self.grown.scores[evaluation_set] = start_scores
+
+    def _start_scores(self, rows: Rows) -> Floats:
+        return initial_scores(self.grown.start, rows.init_score, len(rows.target))
+
+    def _start_scoring(self, evaluation_set: EvaluationSet) -> None:
+        if evaluation_set.binned is not None:
+            scores = self._start_scores(evaluation_set.rows)
+            self._add_all_trees([(evaluation_set.binned, scores)])
+            self.finished.scores[evaluation_set] = scores
+
+    def _add_new_trees(self, added: bool) -> None:
+        """Add the new trees to all scores.
+
+        If ``added``, the grower has added them to the training scores.
         """
+        scored_rows = self._scored_sets() if added else self._scored_rows()
+        # All rows find their leaves by their bins, also those outside the sample.
+        if scored_rows:
+            self._add_rounds(scored_rows, self.grown.n - 1)
 
-    @abstractmethod
-    def raw_scores(self, evaluation_set: EvaluationSet) -> NDArray[np.float64]:
-        """The raw scores of an evaluation set: the sum of the trees so far."""
+    def _add_all_trees(self, scored_rows: Sequence[Scored]) -> None:
+        """Add the trees of all rounds to scores, in the order of the rounds."""
+        spread = self.grown.spread
+        if self.can_split and not (spread or self.grown.linear):
+            self._add_rounds(scored_rows, 0)
+            return
+        for index, trees in enumerate(self._trees_by_round() if scored_rows else ()):
+            self._add_trees(scored_rows, trees)
+            if spread:
+                self._add_level(scored_rows, spread[index].level)
+
+    def _add_rounds(self, scored_rows: Sequence[Scored], first: int) -> None:
+        """Add the trees of all rounds from one on; of the last one, with its lines."""
+        forest, linear = self.grower.forest, self.grown.linear
+        for rows, scores in scored_rows:
+            table = rows.line_table(linear[-1]) if linear else None
+            add_trees(
+                forest,
+                first * self.n_scores,
+                rows.store,
+                rows.missing_bin,
+                self.n_threads,
+                scores,
+                rows.numbers,
+                table,
+            )
+
+    def _trees_by_round(self) -> list[BinnedTrees]:
+        """The trees of each round."""
+        if self.grown.forest is None:
+            return []
+        trees = BinnedTrees(*self.grown.forest.arrays())
+        return trees.by_round(self.n_scores, self.grown.linear)
+
+    def _scored_rows(self) -> list[Scored]:
+        """The rows and scores that trees are added to, the training rows first."""
+        return [(self.rows, self.scores), *self._scored_sets()]
+
+    def _scored_sets(self) -> list[Scored]:
+        """The rows and scores of the evaluation sets."""
+        if not (self.sets or self.unlisted_sets):
+            return []
+        return [
+            (evaluation_set.binned, self.grown.scores[evaluation_set])
+            for evaluation_set in (*self.sets, *self.unlisted_sets)
+            if evaluation_set.binned is not None
+        ]
+
+    def _add_trees(
+        self, scored_rows: Sequence[Scored], trees: BinnedTrees, factor: float = 1.0
+    ) -> None:
+        """Add a multiple of the trees of a round to scores."""
+        for rows, scores in scored_rows:
+            trees.add(rows, factor, self.n_threads, scores)
+
+    def _new_trees(self) -> BinnedTrees:
+        forest = self.grower.forest
+        first = forest.n_trees - self.n_scores
+        trees = BinnedTrees(*forest.copy(first).arrays())
+        linear = self.grown.linear
+        return trees._replace(linear=linear[-1] if linear else None)
+
+    def _add_level(self, scored_rows: Sequence[Scored], level: Floats) -> None:
+        for _, scores in scored_rows:
+            scores += level[:, None]
+
+    def _scores_after(self, finished: GrownRounds) -> Floats:
+        """The raw scores of the training rows after some rounds.
+
+        Trees are added in the order of the rounds, which gives the bits of a fit that
+        ends with them.
+        """
+        scores = initial_scores(finished.start, self.init_score, self.dataset.n_rows)
+        if finished.forest is None:
+            return scores
+        forest = finished.forest.copy(0, finished.n * self.n_scores)
+        total = np.zeros_like(scores) if self.average_output else scores
+        trees = BinnedTrees(*forest.arrays())
+        rounds = trees.by_round(self.n_scores, finished.linear)
+        factors = np.ones(len(rounds)) if finished.factors is None else finished.factors
+        for of_round, factor in zip(rounds, factors, strict=True):
+            of_round.add(self.rows, factor, self.n_threads, total)
+        return scores + total / max(1, finished.n) if self.average_output else total
+
+    def raw_scores(self, evaluation_set: EvaluationSet) -> Floats:
+        finished, is_training = self.finished, evaluation_set.binned is None
+        if finished.n == 0:
+            rows = evaluation_set.rows
+            init_score = self.init_score if is_training else rows.init_score
+            return initial_scores(np.zeros_like(finished.start), init_score, len(rows))
+        if is_training and finished.following is None:
+            return self.scores
+        return finished.scores[evaluation_set]
+
+
+def initial_scores(start: Floats, init_score: Floats | None, n_rows: int) -> Floats:
+    scores = np.repeat(start[:, None], n_rows, axis=1)
+    return scores if init_score is None else scores + init_score

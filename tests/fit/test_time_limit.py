@@ -43,16 +43,16 @@ def clock(monkeypatch):
     return clock
 
 
-@pytest.mark.parametrize("goes_on", [False, True])
-def test_what_ctrl_c_has_ended_is_told(goes_on):
+@pytest.mark.parametrize("continues", [False, True])
+def test_what_ctrl_c_has_ended_is_told(continues):
     limit = TimeLimit(None, threading.Event())
     with warnings.catch_warnings(action="error"):
-        limit.warn_interrupted("a test", goes_on=goes_on)
+        limit.warn_interrupted("a test", continues=continues)
     limit.interrupted.set()
     with pytest.warns(UserWarning, match=r"Ctrl-C ended a test\."):
-        limit.warn_interrupted("a test", goes_on=goes_on)
+        limit.warn_interrupted("a test", continues=continues)
     assert limit.results() == {"is_limit_reached": True}
-    assert limit.interrupted.is_set() is not goes_on
+    assert limit.interrupted.is_set() is not continues
 
 
 def test_a_limit_and_its_parts(clock):

@@ -175,7 +175,7 @@ def fit_of(family, **context):
     better.value = 0
     model = family.estimator(**options).fit(rows, y, **fit)
     return model._model.trees.raw_scores(
-        model._columns(model._model, X), 0, model.n_iter_, 1
+        model._reader(model._model, 1).columns(X), 0, model.n_iter_, 1
     ), model.evals_result_
 
 

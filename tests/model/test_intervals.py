@@ -284,7 +284,7 @@ def test_models_of_folds_are_found_in_their_mean():
     model = LGBMClassifier(**options, random_state=3).fit(X, y)
     known = model._model.conformal
     assert np.count_nonzero(model.search_results_["weight"]) > 1
-    columns = model._columns(model._model, X)
+    columns = model._reader(model._model, 1).columns(X)
     scores = known._models.raw_scores(columns, 1)
     own = scores[np.arange(len(y)), known.rows.test_of_row]
     assert_allclose(own, known.scores, rtol=1e-9)

@@ -22,7 +22,7 @@ from skgoss import (
     train,
 )
 from skgoss._engine.locks import NonBlockingLock
-from skgoss.estimators.base import only_fit
+from skgoss.estimators.base import reentry_guard
 from skgoss.utils.locks import Lock, cached_property
 
 RNG = np.random.default_rng(0)
@@ -366,8 +366,8 @@ def test_what_a_callback_remembers_belongs_to_one_fit():
 
 @pytest.mark.parametrize(
     "lock",
-    [Lock(), NonBlockingLock("taken"), only_fit(LGBMRegressor())],
-    ids=["Lock", "NonBlockingLock", "only_fit"],
+    [Lock(), NonBlockingLock("taken"), reentry_guard(LGBMRegressor())],
+    ids=["Lock", "NonBlockingLock", "reentry_guard"],
 )
 def test_an_interrupt_leaves_no_lock_taken(lock):
     def use() -> None:

@@ -39,6 +39,7 @@ OURS = "skgoss"
 RIVAL = "catboost"
 VARIANTS: Mapping[str, Variant] = {
     OURS: Variant("skgoss"),
+    "fast": Variant("skgoss", {"preset": "fast"}),
     "accurate": Variant("skgoss", {"preset": "accurate"}),
     "accurate, 8 folds": Variant("skgoss", {"preset": "accurate", "folds": 8}),
     **{name: Variant(name) for name in ALL if name not in {OURS, *BY_LEVELS}},

@@ -63,7 +63,7 @@ def machine(monkeypatch):
 
     def machine(n_threads, n_cores=None):
         monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-        monkeypatch.setattr(threads, "_most_threads", lambda: n_threads)
+        monkeypatch.setattr(threads, "_machine_limit", lambda: n_threads)
         monkeypatch.setattr(threads, "max_threads", lambda: n_threads)
         if n_cores is not None:
             cores = {False: n_threads, True: n_cores}

@@ -25,7 +25,7 @@ from skgoss.columns.schema import ColumnSchema
 from skgoss.columns.stacked import within
 from skgoss.sources.memory import IN_MEMORY, Memory
 from skgoss.sources.source import Source, read, select_columns
-from skgoss.utils.messages import errors_at, said_once
+from skgoss.utils.messages import each_warning_once, errors_at
 
 
 class SourceBinning(NamedTuple):
@@ -51,7 +51,7 @@ class SourceBinning(NamedTuple):
         existing = None if weight is None or weight.all() else np.flatnonzero(weight)
         sample = find_bins.sampled_rows(self.source.shape[0], self.options, existing)
         survey = _Survey(self, categorical_feature, schema, existing, sample)
-        with said_once():
+        with each_warning_once():
             survey.read()
         columns, schema = survey.sampled()
         if weight is not None and sample is not None:

@@ -71,7 +71,7 @@ class Booster(BoosterInTraining, TreeInspection):
     True
     """
 
-    _elsewhere = other_libraries.OF_BOOSTER
+    _alternatives = other_libraries.OF_BOOSTER
 
     if not TYPE_CHECKING:
         from_file, load = ForeignConstructor(), ForeignConstructor()

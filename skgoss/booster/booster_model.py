@@ -22,14 +22,14 @@ from skgoss.model_files import model_file as model_files
 from skgoss.parameters import docstrings
 from skgoss.utils import disk, threads
 from skgoss.utils.locks import cached_property
-from skgoss.utils.messages import Elsewhere
+from skgoss.utils.messages import MissingNameHints
 
 if TYPE_CHECKING:
     import shap
 
 
 @docstrings.of_chain("The model.")
-class BoosterModel(Elsewhere):
+class BoosterModel(MissingNameHints):
     """The model of a `Booster`, or in training that after the last finished round."""
 
     best_iteration: int
@@ -329,7 +329,7 @@ class BoosterModel(Elsewhere):
             that cannot be written as text.
         """
         text = self.model_to_string(num_iteration, start_iteration, importance_type)
-        with disk.written(filename) as file:
+        with disk.atomic_write(filename) as file:
             file.write(text.encode())
         return self
 

@@ -56,7 +56,7 @@ class CVBooster:
         self.boosters = []
         self.best_iteration = -1
         if model_file is not None:
-            with disk.named(model_file):
+            with disk.errors_name_file(model_file):
                 self.model_from_string(disk.content(model_file).decode())
 
     def __getattr__(self, name: str) -> Any:
@@ -150,6 +150,6 @@ class CVBooster:
         ... : see https://skgoss.github.io/skgoss/api.html
         """
         text = self.model_to_string(num_iteration, start_iteration, importance_type)
-        with disk.written(filename) as file:
+        with disk.atomic_write(filename) as file:
             file.write(text.encode())
         return self

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss.columns.columns import Columns
-from skgoss.utils.messages import errors_at, said_once
+from skgoss.utils.messages import each_warning_once, errors_at
 
 T = TypeVar("T")
 
@@ -38,7 +38,7 @@ class Stack:
     def read(self, reader: Callable[[Any], T]) -> list[T]:
         """The results of a function for each piece; errors name the piece."""
         results = []
-        with said_once():
+        with each_warning_once():
             for piece, location in zip(self.pieces, self.locations, strict=True):
                 with errors_at(location):
                     results.append(reader(piece))

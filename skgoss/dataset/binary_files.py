@@ -56,7 +56,7 @@ def write(
     writes. Anything else is a TypeError.
     """
     state = binned_state.state(binned)
-    with disk.written(path) as file:
+    with disk.atomic_write(path) as file:
         write_sections(
             file, {"data": state, "fields": fields}, binned_state.claim(state)
         )
@@ -112,7 +112,7 @@ def read(
     the file is another one, damaged or changed. ImportError if fields hold values of
     pandas, and it is not installed.
     """
-    with disk.named(path), open(path, "rb") as file:
+    with disk.errors_name_file(path), open(path, "rb") as file:
         size = file.seek(0, 2)
         _check_ends(file, size)
         try:

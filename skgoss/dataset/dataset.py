@@ -135,7 +135,7 @@ class Dataset(FieldAccess, SavedDataset):
     [10, 10]
     """
 
-    _elsewhere = other_libraries.OF_DATASET
+    _alternatives = other_libraries.OF_DATASET
 
     @signatures.helpful("Dataset", "params")
     def __init__(

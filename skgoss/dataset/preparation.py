@@ -28,7 +28,7 @@ from skgoss.sources.memory import FileState, Memory
 from skgoss.sources.text_files import TextSource
 from skgoss.utils import threads
 from skgoss.utils.locks import Lock
-from skgoss.utils.messages import Elsewhere, warn
+from skgoss.utils.messages import MissingNameHints, warn
 
 # The most data sets in a chain of references, as in LightGBM's `get_ref_chain`.
 MAX_REFERENCES = 100
@@ -69,7 +69,7 @@ Prepared = tuple[Rows, ColumnSchema | None, BinnedDataset | None]
 
 
 @docstrings.of_chain("The data set.")
-class BinnedOnDemand(Elsewhere):
+class BinnedOnDemand(MissingNameHints):
     """The rows of a `Dataset`, and the bins that fits ask for.
 
     A data set with a reference has the bins of the reference.

@@ -34,7 +34,7 @@ from skgoss.several_fits import entry
 from skgoss.several_fits.entry import AnyFit
 from skgoss.utils import sklearn_private, threads
 from skgoss.utils.locks import OnlyUser
-from skgoss.utils.messages import Elsewhere, ForeignConstructor
+from skgoss.utils.messages import ForeignConstructor, MissingNameHints
 from skgoss.utils.public import set_module
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class LGBMModel(
     FittedAttributes,
     sklearn_private.CallbackSupportMixin,
     sklearn_private.SummaryMixin,
-    Elsewhere,
+    MissingNameHints,
     BaseEstimator,
 ):
     """Gradient boosted trees: base class of the estimators.
@@ -104,7 +104,7 @@ class LGBMModel(
     # for them: ``set_fit_request(groups=True)``.
     __metadata_request__fit = {"groups": False}  # noqa: RUF012
 
-    _elsewhere = other_libraries.OF_ESTIMATORS
+    _alternatives = other_libraries.OF_ESTIMATORS
 
     # What the estimator learns.
     _task: type[Task] = Task

@@ -25,8 +25,8 @@ from skgoss.sources import input_rows, text_files
 from skgoss.sources.source import Source, read, select_columns
 from skgoss.utils import disk
 from skgoss.utils.messages import (
+    each_warning_once,
     errors_at,
-    said_once,
     type_name,
     warn_unused,
 )
@@ -253,7 +253,7 @@ class RowReader:
             return
         if source.shape[0] == 0:
             raise ValueError("data must have a row, but has none.")
-        with said_once():
+        with each_warning_once():
             for batch in read(source):
                 with errors_at(batch.location):
                     predicted = compute(self.columns(batch.rows))
@@ -321,7 +321,7 @@ def _write(batches: Iterator[Any], path: str | PathLike[str]) -> None:
     import pyarrow
     from pyarrow import parquet
 
-    with disk.written(path) as file:
+    with disk.atomic_write(path) as file:
         writer = None
         try:
             for batch in batches:

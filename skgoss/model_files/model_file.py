@@ -89,7 +89,7 @@ def _check_writable(value: Any, name: str, advice: str) -> None:
 
 def read(path: str | PathLike[str]) -> FittedModel:
     """Read a model from a file: see `parse`; errors name the file."""
-    with disk.named(path):
+    with disk.errors_name_file(path):
         return parse(disk.content(path))
 
 

@@ -27,7 +27,7 @@ from skgoss.model_selection.splitters import FoldsByTime
 from skgoss.training.schedule import at_once
 from skgoss.utils import threads
 from skgoss.utils.cancellation import CancelScope
-from skgoss.utils.joblib_private import ThreadsOfScope
+from skgoss.utils.joblib_private import ScopedThreads
 from skgoss.utils.sklearn_private import SearchHooks
 
 Candidate = Mapping[str, Any]
@@ -110,7 +110,7 @@ class SharedSearch(SearchHooks):
         search._shared.attach(search.estimator)
         try:
             # Threads change the filters of warnings, for all, until they have ended.
-            backend = ThreadsOfScope(search._scope)
+            backend = ScopedThreads(search._scope)
             with parallel_config(backend), warnings.catch_warnings():
                 super(SharedSearch, search).fit(X, y, **params)
         finally:

@@ -115,7 +115,7 @@ class TextSource(Source):
             return
         batch, n_batches = None, 0
         for table in self.tables:
-            with disk.named(table.path):
+            with disk.errors_name_file(table.path):
                 for chunk in table:
                     location = f"{table.path}, from line {chunk.line} on"
                     batch = Batch(self._features(table, chunk), location)
@@ -164,12 +164,12 @@ def read(
     options = options or FileOptions()
     files = [paths] if isinstance(paths, str | PathLike) else list(paths)
     tables = _opened([os.fspath(file) for file in files], options.header)
-    with disk.named(tables[0].path):
+    with disk.errors_name_file(tables[0].path):
         layout = _layout(tables[0], options, _MANY)
     of_files = _fields_in_columns(tables, layout)
     rows = _joined(of_files)
     in_files = _fields_in_files(tables, [own.n_rows for own in of_files])
-    with disk.named(tables[0].path):
+    with disk.errors_name_file(tables[0].path):
         if rows.n_rows == 0:  # all lines of LibSVM are comments
             raise ValueError(NO_ROWS)
         if rows.n_columns == 0:
@@ -200,7 +200,7 @@ def read_features(
     Errors are those of `read`; also ValueError if the file does not have the columns.
     """
     file = os.fspath(path)
-    with disk.named(file):
+    with disk.errors_name_file(file):
         table, kept = TextTable(file, header), None
         if table.names and _is_by_name(names, table.names):
             number = {name: j for j, name in enumerate(table.names)}
@@ -236,7 +236,7 @@ def _opened(files: list[str], header: bool) -> list[TextTable]:
     """Tables, which must have the same columns."""
     tables: list[TextTable] = []
     for file in files:
-        with disk.named(file):
+        with disk.errors_name_file(file):
             table = TextTable(file, header)
             first = tables[0] if tables else table
             if table.is_libsvm != first.is_libsvm:
@@ -376,7 +376,7 @@ def _fields_in_columns(tables: list[TextTable], layout: _FileLayout) -> list[_Ro
     n_bytes, n_read, report = sum(table.n_bytes for table in tables), 0, READS.get()
     for table in tables:
         chunks = []
-        with disk.named(table.path):
+        with disk.errors_name_file(table.path):
             for chunk in table:
                 chunks.append(_rows(table, chunk, layout))
                 n_read += len(chunk.body)
@@ -437,7 +437,7 @@ def _fields_in_files(
             continue
         of_files = []
         for file, expected in zip(files, n_rows, strict=True):
-            with disk.named(file):
+            with disk.errors_name_file(file):
                 values = reader(file)
                 n = int(values.sum()) if name == "group" else len(values)
                 if n != expected:

@@ -1,4 +1,4 @@
-"""Work in several threads that ends together, whatever is nested in it."""
+"""Work in several threads that is cancelled together, with all that is nested in it."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from threading import Event, Thread, current_thread
 
 
 class Cancelled(KeyboardInterrupt):
-    """Ends work that nobody waits for; like Ctrl-C, it is no error of that work."""
+    """Ends work whose result is not needed; like Ctrl-C, it is not an error of it."""
 
 
 class CancelScope:
-    """What threads work on together until it is cancelled, or ``is_over`` says so.
+    """The work of several threads, until it is cancelled or ``is_over()`` is true.
 
     A scope that is made in another one is cancelled with it. A round of a fit begins
     with `check`, so that all fits in a scope end within a round.
@@ -32,16 +32,16 @@ class CancelScope:
         return is_cancelled or (self._outer is not None and self._outer.is_cancelled)
 
     def check(self) -> None:
-        """Raise `Cancelled` if nobody needs what this thread does."""
+        """Raise `Cancelled` if the scope is cancelled."""
         if self.is_cancelled:
             raise Cancelled
 
     def cancel(self) -> None:
-        """Let all work in it end."""
+        """Cancel the scope: its work ends at the next `check`."""
         self._cancelled.set()
 
     def adopt_thread(self) -> None:
-        """Let all that this thread does from now on be in the scope."""
+        """Make this the scope of the calling thread, which `join` then waits for."""
         self._threads.append(current_thread())
         CURRENT_SCOPE.set(self)
 
@@ -52,7 +52,7 @@ class CancelScope:
 
     @contextmanager
     def entered(self) -> Iterator[None]:
-        """Let what this thread does in the `with` body be in the scope."""
+        """Make this the scope of the calling thread in the `with` body."""
         token = CURRENT_SCOPE.set(self)
         try:
             yield

@@ -1,9 +1,9 @@
 """Elementary functions of one number, rounded correctly: the same on every machine.
 
 Those of `math` and NumPy differ in the last bit between processors, C libraries and
-compilers. These are computed with more digits by `decimal`, which knows no processor.
-They take some ten microseconds, and powers a hundred. Kernels and arrays have functions
-of the engine.
+compilers. These are computed with more digits by `decimal`, whose results depend on no
+processor. A call takes about ten microseconds, and a power a hundred. Kernels and
+arrays use functions of the engine instead.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from collections.abc import Sequence
 from decimal import Context, Decimal
 from functools import lru_cache
 
-# Twice the digits of a float. What is too large becomes infinite.
+# Twice the digits of a float. Numbers that are too large become infinite.
 _DIGITS = Context(prec=40, traps=[])
-# Twice the bits of a float, likewise, behind the point of a root.
+# Twice the bits of a float, for the fractional part of a root.
 _ROOT_BITS = 106
 _UNIT = 1 << _ROOT_BITS
 # Races ask for the same powers again and again.
 _remembered = lru_cache(maxsize=4096)
-# Where x**2 / 2 is below half of the last digit of x.
+# Below it, x**2 / 2 is less than half of the last digit of x.
 _LINEAR = 1e-17
 
 
@@ -30,7 +30,7 @@ def exp(x: float) -> float:
 
 
 def expm1(x: float) -> float:
-    """exp(x) - 1, also where x is small."""
+    """exp(x) - 1, without cancellation if x is small."""
     if abs(x) < _LINEAR:
         return x
     return float(_DIGITS.subtract(_DIGITS.exp(Decimal(x)), 1))
@@ -42,7 +42,7 @@ def log(x: float) -> float:
 
 
 def log1p(x: float) -> float:
-    """log(1 + x), also where x is small."""
+    """log(1 + x), without cancellation if x is small."""
     if abs(x) < _LINEAR:
         return x
     return float(_DIGITS.ln(_DIGITS.add(1, Decimal(x))))
@@ -60,7 +60,7 @@ def geometric_mean(numbers: Sequence[int]) -> float:
 
 
 def _root(number: int, n: int) -> int:
-    """The whole part of a root of a positive number, by Newton's method.
+    """The whole part of the n-th root of a positive number, by Newton's method.
 
     Decimals would take a hundred microseconds.
     """

@@ -1,4 +1,4 @@
-"""Files that are read and written as a whole."""
+"""Files that are read and atomic_write as a whole."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def json_contents(value: Any, option: str) -> Any:
 
 
 @contextmanager
-def named(path: str | PathLike[str]) -> Iterator[None]:
+def errors_name_file(path: str | PathLike[str]) -> Iterator[None]:
     """Begin the errors of the `with` body with the name of the file."""
     name = f"{os.fspath(path)}"
     try:
         yield
     except ValueError as error:
         if str(error).startswith(name):
-            raise  # it names this file or one beside it
+            raise  # it names this file, or one whose name begins with it
         raise ValueError(f"{name}: {error}") from error
 
 
@@ -51,8 +51,8 @@ class NoFolderError(FileNotFoundError, ValueError):
 
 
 @contextmanager
-def written(path: str | PathLike[str]) -> Iterator[BinaryIO]:
-    """Open a file for writing. If anything fails, an earlier file is unchanged."""
+def atomic_write(path: str | PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a file for writing, which replaces an earlier one only if all succeeds."""
     target = os.path.realpath(path)
     folder, name = os.path.split(target)
     if not os.path.isdir(folder):

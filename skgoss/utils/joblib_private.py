@@ -7,20 +7,20 @@ from multiprocessing.pool import ThreadPool
 from joblib.parallel import ThreadingBackend
 
 from skgoss.utils.cancellation import CancelScope
-from skgoss.utils.messages import SAID, said_in_call
+from skgoss.utils.messages import GIVEN_WARNINGS, warnings_of_call
 
 
-class ThreadsOfScope(ThreadingBackend):
+class ScopedThreads(ThreadingBackend):
     """The threads of joblib, whose jobs are in a scope.
 
-    It is cancelled if one fails or Ctrl-C comes, and joblib waits for the others. What
-    the call of the user has warned of, no thread warns of again.
+    If one fails or Ctrl-C comes, the scope is cancelled, and joblib waits for the other
+    jobs. Warnings that the user's call has given are not repeated by a thread.
     """
 
     def __init__(self, scope: CancelScope) -> None:
         super().__init__()
         self._scope = scope
-        self._said = said_in_call()
+        self._given_warnings = warnings_of_call()
 
     def _get_pool(self) -> ThreadPool:
         if self._pool is None:
@@ -28,7 +28,7 @@ class ThreadsOfScope(ThreadingBackend):
         return self._pool
 
     def _begin_thread(self) -> None:
-        SAID.set(self._said)
+        GIVEN_WARNINGS.set(self._given_warnings)
         self._scope.adopt_thread()
 
     def abort_everything(self, ensure_ready: bool = True) -> None:

@@ -13,7 +13,7 @@ __all__ = ["CertainEnd", "Lock", "OnlyUser", "assign", "cached_property"]
 
 T = TypeVar("T")
 
-# The locks of this process, which a forked child makes again.
+# The locks of this process, which a forked child frees.
 _LOCKS: WeakSet[Lock] = WeakSet()
 
 

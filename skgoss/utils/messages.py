@@ -17,15 +17,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 _NOT_THE_USER = frozenset({"skgoss", "sklearn", "joblib"})
 # Packages whose loops call joblib in its threads and processes.
 _WORKERS = frozenset({"concurrent", "multiprocessing", "threading"})
-# Warnings that were given: their texts and categories.
-Said = set[tuple[str, type[Warning]]]
-# What the call of the user has warned of that a thread works for. None: the frames of
-# this thread lead to this call, whose first frame has a local variable of the name.
-SAID: ContextVar[Said | None] = ContextVar("SAID", default=None)
-_SAID = "__skgoss_said__"
+# The texts and categories of the warnings that one call of the user has given.
+GivenWarnings = set[tuple[str, type[Warning]]]
+# Those of the call that a thread works for. None: the thread has the frames of the call
+# itself, and they are a local variable of its first frame, with the name below.
+GIVEN_WARNINGS: ContextVar[GivenWarnings | None] = ContextVar(
+    "GIVEN_WARNINGS", default=None
+)
+_LOCAL_VARIABLE = "__skgoss_given_warnings__"
 
-# Hears what a fit says, if its user is in another process: f(text, category), where
-# messages that are no warnings have no category.
+# Receives the messages of a fit whose user is in another process: f(text, category).
+# The category of a message that is not a warning is None.
 LISTENER: ContextVar[Callable[[str, type[Warning] | None], None] | None] = ContextVar(
     "LISTENER", default=None
 )
@@ -64,9 +66,9 @@ def closest(
 ) -> list[str]:
     """The names that are most like a word, the closest first.
 
-    Case does not count, nor what separates the parts of a name. Among the close names,
-    those with the same letters come first: two letters are often swapped. ``likeness``
-    is the least ratio of `difflib.SequenceMatcher`.
+    Neither case nor the separators within a name count. Among the close names, those
+    with the same letters come first: two letters are often swapped. ``likeness`` is the
+    lowest ratio of `difflib.SequenceMatcher`.
     """
     names_of: dict[str, str] = {}
     for name in names:
@@ -78,22 +80,23 @@ def closest(
 
 
 def _plain(name: str) -> str:
+    """A name without what `closest` ignores."""
     return name.casefold().replace("-", "_").replace(" ", "_")
 
 
 def did_you_mean(names: Sequence[str]) -> str:
-    """The words " Did you mean ...?" with the first name, or "" without a name."""
+    """The sentence " Did you mean ...?" with the first name, or "" without a name."""
     return f" Did you mean {names[0]!r}?" if names else ""
 
 
 def hint(word: str, names: Iterable[str]) -> str:
-    """The words " Did you mean ...?" with the closest name, or "" if none is close."""
+    """The sentence " Did you mean ...?" with the closest name; "" if none is close."""
     return did_you_mean(closest(word, names))
 
 
 def by_name(names: Mapping[str, str]) -> dict[str, str]:
-    """What to use, by each of the names that are listed for it."""
-    return {n: instead for instead, others in names.items() for n in others.split()}
+    """``{"use": "a b"}`` inverted: ``{"a": "use", "b": "use"}``."""
+    return {name: use for use, listed in names.items() for name in listed.split()}
 
 
 def type_name(value: object) -> str:
@@ -122,28 +125,28 @@ def one_line(value: object, length: int | None = None) -> str:
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the line of the user's code that led here, once in each call of theirs.
 
-    The filter "default" of Python does not suffice for that: it forgets what was said
-    whenever filters change, as scikit-learn changes them for each fit of a search.
+    Python's filter "default" does not suffice for that: it forgets the warnings that
+    were given whenever filters change, which scikit-learn does in each fit of a search.
     """
     listener = LISTENER.get()
     if listener is not None:
         return listener(message, category)
     called, level = _call_of_user()
-    said = _said_in(called)
-    if (message, category) not in said:
-        said.add((message, category))
+    given = _warnings_given_in(called)
+    if (message, category) not in given:
+        given.add((message, category))
         warnings.warn(message, category, stacklevel=level)
 
 
-def said_in_call() -> Said:
-    """What the call of the user that led here has warned of."""
-    return _said_in(_call_of_user()[0])
+def warnings_of_call() -> GivenWarnings:
+    """The warnings that the user's call that led here has given so far."""
+    return _warnings_given_in(_call_of_user()[0])
 
 
 def _call_of_user() -> tuple[FrameType, int]:
-    """The first frame of the user's call, and how far from here the line above it is.
+    """The first frame of the user's call, and the ``stacklevel`` of the line above it.
 
-    Jobs of joblib are parts of a call: that of their thread or process.
+    A job of joblib that runs in a thread or process of its own counts as a call.
     """
     frame = called = sys._getframe(2)
     level = 2
@@ -155,15 +158,18 @@ def _call_of_user() -> tuple[FrameType, int]:
     return called, level
 
 
-def _said_in(called: FrameType) -> Said:
-    said = SAID.get()
-    return called.f_locals.setdefault(_SAID, set()) if said is None else said
+def _warnings_given_in(called: FrameType) -> GivenWarnings:
+    """The warnings of the call whose first frame is ``called``."""
+    given = GIVEN_WARNINGS.get()
+    return (
+        called.f_locals.setdefault(_LOCAL_VARIABLE, set()) if given is None else given
+    )
 
 
 def warn_unused(message: str) -> None:
     """Warn that something has no effect: the one way to give this warning.
 
-    Options without what they need are told by `unused_options.warn_of`.
+    `unused_options.warn_of` does so for options that the fit does not need.
     """
     warn(message, UnusedParameterWarning)
 
@@ -179,14 +185,14 @@ def refuse(error: ValueError, tolerated: str) -> None:
 
 
 @contextmanager
-def said_once() -> Iterator[None]:
+def each_warning_once() -> Iterator[None]:
     """Show each warning of the `with` body once."""
-    outer, said = LISTENER.get(), set()
+    outer, given = LISTENER.get(), set()
 
-    def say(text: str, category: type[Warning] | None) -> None:
-        if (text, category) in said:
+    def pass_on(text: str, category: type[Warning] | None) -> None:
+        if (text, category) in given:
             return
-        said.add((text, category))
+        given.add((text, category))
         if outer is not None:
             outer(text, category)
         elif category is not None:
@@ -194,7 +200,7 @@ def said_once() -> Iterator[None]:
             warn(text, category)
             LISTENER.reset(inner)
 
-    token = LISTENER.set(say)
+    token = LISTENER.set(pass_on)
     try:
         yield
     finally:
@@ -202,12 +208,13 @@ def said_once() -> Iterator[None]:
 
 
 def _package(names: dict[str, object]) -> str:
+    """The top-level package whose module has these globals."""
     return str(names.get("__name__", "")).partition(".")[0]
 
 
 @contextmanager
 def about(name: str) -> Iterator[None]:
-    """Say in errors what they are about, unless they say it themselves."""
+    """Begin errors of the `with` body with a name, unless they contain it."""
     try:
         yield
     except ValueError as error:
@@ -218,7 +225,7 @@ def about(name: str) -> Iterator[None]:
 
 @contextmanager
 def errors_at(location: str | Callable[[], str]) -> Iterator[None]:
-    """Let errors of the `with` body begin with the location that is read."""
+    """Begin errors of the `with` body with the location that is read."""
     try:
         yield
     except (ValueError, OSError) as error:
@@ -235,34 +242,37 @@ def errors_at(location: str | Callable[[], str]) -> Iterator[None]:
 
 
 class ForeignConstructor:
-    """A constructor that other libraries have: a class asked for it has the hint."""
+    """A constructor of other libraries: looking it up on the class raises the hint.
 
-    def __set_name__(self, owner: type[Elsewhere], name: str) -> None:
+    `MissingNameHints.__getattr__` sees instances only.
+    """
+
+    def __set_name__(self, owner: type[MissingNameHints], name: str) -> None:
         self.owner, self.name = owner, name
 
-    def __get__(self, instance: Any, owner: type[Elsewhere]) -> Any:
-        # A class that follows in the order of inheritance may have it.
+    def __get__(self, instance: Any, owner: type[MissingNameHints]) -> Any:
+        # A class that follows in the method resolution order may have it.
         following = super(self.owner, owner if instance is None else instance)
         try:
             return getattr(following, self.name)
         except AttributeError as error:
-            raise owner._error_of(self.name) from error
+            raise owner._missing_name_error(self.name) from error
 
 
-class Elsewhere:
-    """Names what to use in place of attributes that other libraries have."""
+class MissingNameHints:
+    """Errors for missing attributes that other libraries have say what to use."""
 
     # What to use, by the name of the missing attribute.
-    _elsewhere: ClassVar[Mapping[str, str]] = {}
+    _alternatives: ClassVar[Mapping[str, str]] = {}
 
     if not TYPE_CHECKING:  # else every name would be an attribute of the class
 
         def __getattr__(self, name: str) -> Any:
             """Raise AttributeError, with the name of what to use."""
-            if name not in self._elsewhere:
-                # Raises what a property has raised, if the name is that of one.
+            if name not in self._alternatives:
+                # If the name is that of a property, raise the property's own error.
                 return self.__getattribute__(name)
-            raise self._error_of(name)
+            raise self._missing_name_error(name)
 
         def __dir__(self) -> list[str]:
             return [
@@ -272,8 +282,8 @@ class Elsewhere:
             ]
 
     @classmethod
-    def _error_of(cls, name: str) -> AttributeError:
+    def _missing_name_error(cls, name: str) -> AttributeError:
         """The error for a name that is missing, with what to use."""
         return AttributeError(
-            f"{cls.__name__} has no attribute {name!r}: use {cls._elsewhere[name]}."
+            f"{cls.__name__} has no attribute {name!r}: use {cls._alternatives[name]}."
         )

@@ -48,7 +48,7 @@ def is_later(other: str) -> bool:
 
 
 def _release(text: str) -> list[int]:
-    """The numbers with which a version begins."""
+    """The numbers at the beginning of a version: [1, 2] of "1.2.dev3"."""
     numbers = re.match(r"\d{1,9}(?:\.\d{1,9})*|", text)
     assert numbers is not None  # it may be empty
     return [int(number) for number in re.findall(r"\d+", numbers[0])]
@@ -63,11 +63,11 @@ def missing(user: str, *packages: str, otherwise: str = "") -> ImportError:
 
 
 def pandas_blocks(frame: Any) -> list[tuple[np.ndarray, Any]]:
-    """Where pandas keeps the columns of a frame.
+    """The blocks in which pandas keeps the columns of a frame.
 
-    The numbers of some columns, int64; and their values, an ndarray of shape
-    (n_columns, n_rows) or the extension array of a single column. Empty if the version
-    of pandas has no blocks.
+    Of each block, the numbers of its columns, int64; and their values, an ndarray of
+    shape (n_columns, n_rows) or the extension array of a single column. Empty if this
+    version of pandas has no blocks.
     """
     blocks = getattr(frame._mgr, "blocks", ())
     return [(block.mgr_locs.as_array, block.values) for block in blocks]

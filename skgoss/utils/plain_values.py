@@ -3,8 +3,13 @@
 The first half checks the entries of a state that was loaded. The second half writes
 Python values as JSON that keeps their types: None, booleans, integers, strings and
 finite floats are themselves, lists are lists, dicts with keys of strings are objects.
-Anything else is an object with the entry ``"type"``. What is read may come from
-anyone: no name in it is imported or called.
+Anything else is an object with the field ``"type"`` and the fields that `_FORMS` lists
+for this type:
+
+    np.array([1, 2])  ->  {"type": "numpy.ndarray", "dtype": "<i8", "shape": [2],
+                           "value": [1, 2]}
+
+A file may come from anyone: no name in it is imported or called.
 """
 
 from __future__ import annotations
@@ -29,17 +34,17 @@ Types = Mapping[str, type | tuple[type, ...]]
 # The largest integer of the engine's columns, leaves and sets.
 INT32_MAX = 2**31 - 1
 
-# Integers of more bits may be too large for a float.
+# An integer of more bits may be too large for a float.
 MAX_BITS = 1023
 
 # How deep lists and dicts may be nested. Readers of JSON allow a little more.
 MAX_DEPTH = 40
 
-# The size of an array of strings, in bytes. All strings take as much as the longest,
-# so a small file could claim any amount of memory.
+# The largest array of strings, in bytes. All strings take as much memory as the longest
+# one, so a small file could claim any amount of memory.
 MAX_STRINGS = 1 << 26
 
-# The length of a range. Code that reads all numbers of a longer one would not end.
+# The longest range. Code that reads all numbers of a longer one would hardly end.
 MAX_RANGE = 1 << 24
 
 _PLAIN = (NoneType, bool, int, str)
@@ -47,13 +52,18 @@ _DTYPE = re.compile(
     r"[<>|=]?(?:b1|[iu][1248]|f[248]|U\d{1,9}|O"
     r"|[mM]8\[(?:Y|M|W|D|h|m|s|ms|us|ns)\])"
 )
-# What constructors of values raise.
+# The errors that constructors of values raise.
 _UNREADABLE = (
     *(TypeError, ValueError, LookupError, AttributeError),
     *(ArithmeticError, MemoryError),
 )
-# What arrays hold, by the kind of their dtype.
-_VALUES_OF = dict.fromkeys("iumM", int) | {"b": bool, "f": float, "U": str, "O": object}
+# The types of the values of an array in a file, by the kind of its dtype.
+_VALUE_TYPES = dict.fromkeys("iumM", int) | {
+    "b": bool,
+    "f": float,
+    "U": str,
+    "O": object,
+}
 _ZONE = re.compile(r"[\w+:-]+(?:/[\w+:-]+)*")
 
 
@@ -63,7 +73,7 @@ _ZONE = re.compile(r"[\w+:-]+(?:/[\w+:-]+)*")
 def entries(state: Any, types: Types, owner: str) -> list[Any]:
     """The entries of a loaded state, in the order of ``types``.
 
-    ValueError if the state is no dict, or if an entry is missing or has another type.
+    ValueError if the state is not a dict, or an entry is missing or has another type.
     The message names the ``owner`` of the state.
     """
     if not isinstance(state, dict):
@@ -81,7 +91,10 @@ def entries(state: Any, types: Types, owner: str) -> list[Any]:
 def check_scores(
     scores: dict[Any, Any], name: str, is_score: Callable[[Any], bool]
 ) -> None:
-    """Raise ValueError unless all metrics, by evaluation set and name, are scores."""
+    """Raise ValueError unless ``is_score`` is true of all metrics.
+
+    ``scores`` has dicts of them, by evaluation set and the name of the metric.
+    """
     for metrics in scores.values():
         if not isinstance(metrics, dict) or not all(map(is_score, metrics.values())):
             raise ValueError(f"{name} must hold metrics by evaluation set and name")
@@ -156,6 +169,7 @@ def encode(value: Any) -> Any:
 
 
 def _encoded(value: Any, depth: int) -> Any:
+    """`encode` of a value that is nested so deep."""
     if depth > MAX_DEPTH:
         raise TypeError(f"lists and dicts are nested more than {MAX_DEPTH} deep")
     kind = type(value)
@@ -170,7 +184,7 @@ def _encoded(value: Any, depth: int) -> Any:
     if name not in _FORMS:
         raise TypeError(f"values of type {kind.__name__} cannot be written as JSON")
     form = _FORMS[name]
-    values = [_encoded(entry, depth + 1) for entry in form.split(value)]
+    values = [_encoded(entry, depth + 1) for entry in form.fields(value)]
     return {"type": name, **dict(zip(form.types, values, strict=True))}
 
 
@@ -188,6 +202,7 @@ def decode(value: Any, owner: str) -> Any:
 
 
 def _decoded(value: Any, depth: int) -> Any:
+    """`decode` of a value that is nested so deep, with the errors of constructors."""
     if depth > MAX_DEPTH:
         raise ValueError(f"lists and objects are nested more than {MAX_DEPTH} deep")
     if isinstance(value, list):
@@ -203,44 +218,53 @@ def _decoded(value: Any, depth: int) -> Any:
     form = _FORMS[name]
     if values.keys() != form.types.keys():
         raise ValueError(f"{name} has other entries than {', '.join(form.types)}")
-    return form.join(*entries(values, form.types, name))
+    return form.value(*entries(values, form.types, name))
 
 
 class _Form(NamedTuple):
-    """How values of a type are written: as an object with named values."""
+    """How values of a type are written as a JSON object, and read again."""
 
-    types: Types
-    split: Callable[[Any], tuple[Any, ...]]
-    join: Callable[..., Any]
+    types: Types  # of the object's fields, by name
+    fields: Callable[[Any], tuple[Any, ...]]  # of a value, in the order of `types`
+    value: Callable[..., Any]  # from the fields; an error if they are not those of one
 
 
-def _of_text(write: Callable[[Any], str], read: Callable[[str], Any]) -> _Form:
+def _text_form(write: Callable[[Any], str], read: Callable[[str], Any]) -> _Form:
+    """The form of values that are written as a string."""
     return _Form({"value": str}, lambda value: (write(value),), read)
 
 
-def _of_list(read: Callable[[list[Any]], Any]) -> _Form:
+def _list_form(read: Callable[[list[Any]], Any]) -> _Form:
+    """The form of containers that are written as a list."""
     return _Form({"value": list}, lambda value: (list(value),), read)
 
 
 def _float(text: str) -> float:
+    """A float that JSON cannot hold."""
     if text not in ("nan", "inf", "-inf"):
         raise ValueError(f"{text!r} is not 'nan', 'inf' or '-inf'")
     return float(text)
 
 
 def _short(numbers: range) -> range:
+    """The range itself; TypeError if it is longer than `MAX_RANGE`."""
     if numbers[MAX_RANGE:]:
         raise TypeError(f"a range must not be longer than {MAX_RANGE}")
     return numbers
 
 
 def _no_signal(value: decimal.Decimal) -> decimal.Decimal:
+    """The number itself; TypeError if it is a signaling NaN."""
     if value.is_snan():
         raise TypeError("a signaling NaN cannot be compared")
     return value
 
 
-def _split_array(array: NDArray[Any]) -> tuple[str, list[int], list[Any]]:
+def _array_fields(array: NDArray[Any]) -> tuple[str, list[int], list[Any]]:
+    """The fields of an array: its dtype, its shape, and its values in C order.
+
+    Dates and durations are the integers that NumPy stores for them.
+    """
     dtype = array.dtype
     if not _DTYPE.fullmatch(dtype.str):
         raise TypeError(f"arrays of {dtype} cannot be written as JSON")
@@ -250,13 +274,14 @@ def _split_array(array: NDArray[Any]) -> tuple[str, list[int], list[Any]]:
 
 
 def _array(dtype: str, shape: list[Any], values: list[Any]) -> NDArray[Any]:
+    """The array that has these fields: the inverse of `_array_fields`."""
     if not _DTYPE.fullmatch(dtype):
         raise ValueError(f"the dtype {dtype!r} is not known")
     kind = np.dtype(dtype)
     if kind.kind == "U" and kind.itemsize * len(values) > MAX_STRINGS:
         raise ValueError(f"{len(values)} values of {kind} are too many")
     # Numbers of other types may take forever to convert, as Decimal('1e999999999').
-    allowed = _VALUES_OF[kind.kind]
+    allowed = _VALUE_TYPES[kind.kind]
     if not all(isinstance(value, allowed) for value in values):
         raise TypeError(f"arrays of {kind} must hold other values")
     if not all(type(size) is int for size in shape):
@@ -273,6 +298,7 @@ def _pandas() -> Any:
 
 
 def _timestamp(value: str, unit: str, zone: str | None) -> Any:
+    """A Timestamp of pandas; the text of an aware one has the offset from UTC."""
     timestamp = _pandas().Timestamp(value).as_unit(unit)
     if zone is None:
         return timestamp
@@ -283,11 +309,11 @@ def _timestamp(value: str, unit: str, zone: str | None) -> Any:
 
 # By the package and the name of a type.
 _FORMS = {
-    "builtins.float": _of_text(repr, _float),
-    "builtins.bytes": _of_text(bytes.hex, bytes.fromhex),
-    "builtins.tuple": _of_list(tuple),
-    "builtins.set": _of_list(set),
-    "builtins.frozenset": _of_list(frozenset),
+    "builtins.float": _text_form(repr, _float),
+    "builtins.bytes": _text_form(bytes.hex, bytes.fromhex),
+    "builtins.tuple": _list_form(tuple),
+    "builtins.set": _list_form(set),
+    "builtins.frozenset": _list_form(frozenset),
     "builtins.dict": _Form(
         {"keys": list, "values": list},
         lambda value: (list(value), list(value.values())),
@@ -298,21 +324,21 @@ _FORMS = {
         lambda value: ([_short(value).start, value.stop, value.step],),
         lambda value: _short(range(*value)),
     ),
-    "datetime.date": _of_text(datetime.date.isoformat, datetime.date.fromisoformat),
-    "datetime.datetime": _of_text(
+    "datetime.date": _text_form(datetime.date.isoformat, datetime.date.fromisoformat),
+    "datetime.datetime": _text_form(
         datetime.datetime.isoformat, datetime.datetime.fromisoformat
     ),
-    "decimal.Decimal": _of_text(
+    "decimal.Decimal": _text_form(
         lambda value: str(_no_signal(value)),
         lambda text: _no_signal(decimal.Decimal(text)),
     ),
-    "pathlib.Path": _of_text(str, pathlib.Path),
+    "pathlib.Path": _text_form(str, pathlib.Path),
     "numpy.ndarray": _Form(
-        {"dtype": str, "shape": list, "value": list}, _split_array, _array
+        {"dtype": str, "shape": list, "value": list}, _array_fields, _array
     ),
     "numpy.generic": _Form(
         {"dtype": str, "value": object},
-        lambda scalar: (scalar.dtype.str, _split_array(np.asarray(scalar))[2][0]),
+        lambda scalar: (scalar.dtype.str, _array_fields(np.asarray(scalar))[2][0]),
         lambda dtype, value: _array(dtype, [1], [value])[0],
     ),
     "pandas.Timestamp": _Form(

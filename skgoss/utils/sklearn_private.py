@@ -41,9 +41,9 @@ except ImportError:  # scikit-learn < 1.9
 
 
 def with_callbacks(method: Function) -> Function:
-    """Let a method run scikit-learn's callbacks, where it has them.
+    """scikit-learn's decorator of methods that run callbacks, if it has callbacks.
 
-    scikit-learn's decorator has no types, which would hide those of the method.
+    That decorator has no type annotations, and would hide those of the method.
     """
     return method if _callback is None else _callback.with_callbacks(method)
 
@@ -62,7 +62,10 @@ class _ShortRequestMethod(RequestMethod):
 
 
 class DocumentedMixin:
-    """Lets notebooks link to the page of a class on the website, by a question mark."""
+    """Adds the question mark by which notebooks link to the page of a class.
+
+    Methods of metadata routing get short docstrings.
+    """
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -81,10 +84,9 @@ class DocumentedMixin:
 
 
 class SummaryMixin(DocumentedMixin, BaseEstimator):
-    """Adds a summary of a fitted estimator to what notebooks show of it.
+    """Adds a summary to scikit-learn's HTML of an estimator in notebooks.
 
-    scikit-learn's diagram of the parameters stays as it is. The summary is the HTML
-    that the method ``_html_summary`` returns.
+    The summary is the HTML that the method ``_html_summary`` returns.
     """
 
     def _repr_html_inner(self) -> str:
@@ -98,9 +100,9 @@ class SummaryMixin(DocumentedMixin, BaseEstimator):
 
 
 class SearchHooks(DocumentedMixin, BaseSearchCV):
-    """What our searches change in scikit-learn's, and use of them, by names of ours."""
+    """The private methods of scikit-learn's searches that ours override or call."""
 
-    # How scikit-learn routes the arguments of ``fit``.
+    # The arguments of ``fit`` that scikit-learn passes to each object of the search.
     _routed: Any
 
     def _check_arguments(self) -> None:
@@ -113,7 +115,7 @@ class SearchHooks(DocumentedMixin, BaseSearchCV):
     def _search(
         self, run: Callable[..., None], evaluate_candidates: Callable[..., Any]
     ) -> None:
-        """Let ``run`` evaluate all candidates by a function."""
+        """Evaluate all candidates: ``run`` passes them to the function."""
         run(evaluate_candidates)
 
     def _results(
@@ -123,7 +125,7 @@ class SearchHooks(DocumentedMixin, BaseSearchCV):
         out: Sequence[Any],
         more_results: Any = None,
     ) -> Any:
-        """``cv_results_``: what the fits of all candidates and folds gave."""
+        """``cv_results_``, from the results of the fits of all candidates and folds."""
         return super()._format_results(candidate_params, n_splits, out, more_results)
 
     def _rows_of_folds(self, X: Any, y: Any) -> list[Any]:
@@ -164,7 +166,7 @@ class SearchHooks(DocumentedMixin, BaseSearchCV):
         return self._results(*args)
 
 
-# What a search does with a candidate and a fold, and with fits that failed.
+# How scikit-learn evaluates a candidate on a fold, and what it does if fits failed.
 fit_and_score = functools.partial(
     _fit_and_score, verbose=0, return_times=True, return_n_test_samples=True
 )
@@ -179,7 +181,7 @@ def _class_named(name: str) -> type:
 
 
 def _estimator_named(name: str, **attributes: Any) -> Any:
-    """What scikit-learn's checks take for a fitted estimator of this name."""
+    """An object that scikit-learn's checks accept as a fitted estimator of a name."""
     estimator = _class_named(name)()
     vars(estimator).update(attributes)
     return estimator
@@ -203,22 +205,22 @@ def check_feature_names(X: Any, fitted: NDArray[Any] | None, owner: str) -> None
         # Only tables of Arrow are not indexed by lists of names.
         select = "X.select({})" if hasattr(X, "to_pylist") else "X[{}]"
         code = select.format(f"model.{names_in_fit}")
-        words = f"{error}Select and order the columns: {code}.\n"
-        raise ValueError(words) from error
+        message = f"{error}Select and order the columns: {code}.\n"
+        raise ValueError(message) from error
 
 
 def check_n_features(X: Any, fitted: int, owner: str) -> None:
-    """Check the number of columns against that of the fit, likewise."""
+    """Check the number of columns against that of the fit, with the same messages."""
     _check_n_features(_estimator_named(owner, n_features_in_=fitted), X, reset=False)
 
 
-# The attributes of an estimator that callbacks listen to, its own or those of a
-# meta-estimator.
+# An estimator has one of these attributes if callbacks are registered, with itself or
+# with a meta-estimator that fits it.
 CALLBACK_ATTRIBUTES = frozenset(("_skl_callbacks", "_parent_callback_ctx"))
 
 
 class RoundHooks:
-    """Tells scikit-learn's callbacks about the rounds of a fit.
+    """Calls scikit-learn's callbacks for the rounds of a fit.
 
     The estimator must be inside a method decorated by ``with_callbacks``. ``data`` are
     ``X``, ``y`` and ``metadata`` as the user passed them.
@@ -233,7 +235,7 @@ class RoundHooks:
         self._round: Any = None
 
     def begin(self) -> None:
-        """The first round begins."""
+        """Report that the fit begins, and its first round."""
         self._context.call_on_fit_task_begin(**self._data)
         self._begin_round()
 
@@ -242,9 +244,9 @@ class RoundHooks:
         self._round.call_on_fit_task_begin(**self._data)
 
     def after_round(self, index: int, attributes: Callable[[], dict[str, Any]]) -> bool:
-        """A round has ended; True asks to stop.
+        """Report that a round has ended; True if a callback asks to stop.
 
-        ``attributes()`` returns those that make the estimator a fitted one.
+        ``attributes()`` returns the attributes of the fitted estimator.
         """
         stop = self._end_round(attributes)
         if not stop and (self._n_rounds is None or index + 1 < self._n_rounds):
@@ -258,7 +260,7 @@ class RoundHooks:
         )
 
     def end(self) -> None:
-        """The fit has ended, and the estimator is fitted."""
+        """Report that the fit has ended; the estimator must be fitted by now."""
         if self._round is not None:  # it could not split, or stopped the fit early
             self._end_round({})
         self._context.call_on_fit_task_end(**self._data, reconstruction_attributes={})

@@ -23,20 +23,22 @@ def _cores(*, only_physical: bool) -> int:
 def _counted_cores(
     only_physical: bool, affinity: frozenset[int], limit: str | None
 ) -> int:
-    """The same for one affinity and environment.
+    """`_cores` for one affinity and environment, remembered.
 
-    joblib reads the files of the cgroup each time, longer than a row is predicted.
+    joblib reads the files of the cgroup in each call, which takes longer than to
+    predict a row.
     """
     return joblib.cpu_count(only_physical_cores=only_physical)
 
 
 # The number of threads that may run on any machine, however few cores it has.
-FEW_THREADS = 8
+MIN_THREAD_LIMIT = 8
 
 
 @functools.cache
-def _most_threads() -> int:
-    return max(os.cpu_count() or 1, FEW_THREADS)
+def _machine_limit() -> int:
+    """The largest number of threads on this machine, even if ``n_jobs`` is larger."""
+    return max(os.cpu_count() or 1, MIN_THREAD_LIMIT)
 
 
 def _wanted() -> int | None:
@@ -55,7 +57,7 @@ def max_threads() -> int:
     ``OMP_NUM_THREADS``, or else all logical cores, but not more than threadpoolctl
     allows.
     """
-    return min(_unlimited_threads(), pool.limit() or _most_threads())
+    return min(_unlimited_threads(), pool.limit() or _machine_limit())
 
 
 class EnginePool(threadpoolctl.LibController):
@@ -70,7 +72,7 @@ class EnginePool(threadpoolctl.LibController):
         return max_threads()
 
     def set_num_threads(self, num_threads: int) -> None:
-        """Limit this thread; what it had without a limit is none."""
+        """Limit this thread; its number without a limit removes the limit."""
         pool.set_limit(num_threads if num_threads < _unlimited_threads() else 0)
 
     def get_version(self) -> None:
@@ -92,10 +94,10 @@ def n_threads(n_jobs: int | None) -> int:
     """
     n_jobs = n_jobs or 0
     if n_jobs > 0:
-        return min(n_jobs, _most_threads())
+        return min(n_jobs, _machine_limit())
     wanted = max_threads()
     if n_jobs < 0:
         wanted = min(wanted, _cores(only_physical=False) + 1 + n_jobs)
     elif _wanted() is None:
         wanted = min(wanted, _cores(only_physical=True))
-    return min(max(1, wanted), _most_threads())
+    return min(max(1, wanted), _machine_limit())

@@ -714,7 +714,7 @@ def damage_binary(rng: RNG) -> tuple[str, bytes]:
 def load_binary(path: Path) -> Any:
     """Binned data and fields, if they agree."""
     binned, fields = binary_files.read(path)
-    with disk.named(path):
+    with disk.errors_name_file(path):
         categories = Categories(None)
         if fields.get("categories") is not None:
             categories.__setstate__(fields["categories"])

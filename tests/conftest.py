@@ -51,9 +51,9 @@ _MORE_BITS = pytest.param((7, 17), marks=pytest.mark.nightly)
 def few_rows_gathered(request, monkeypatch):
     """How many rows are gathered, and by how many bits the others are counted."""
     few, n_bits = request.param
-    monkeypatch.setattr("skgoss.distributed.order_statistics.FEW", few)
-    monkeypatch.setattr("skgoss.distributed.order_statistics.MOST_BITS", n_bits)
-    monkeypatch.setattr("skgoss.distributed.order_statistics.LEAST_BITS", 1)
+    monkeypatch.setattr("skgoss.distributed.order_statistics.MAX_GATHERED_ROWS", few)
+    monkeypatch.setattr("skgoss.distributed.order_statistics.DIGIT_BITS", n_bits)
+    monkeypatch.setattr("skgoss.distributed.order_statistics.MIN_KEY_BITS", 1)
     return request.param
 
 

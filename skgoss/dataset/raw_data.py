@@ -51,7 +51,11 @@ class RawData:
     @property
     def rows(self) -> Any:
         """What rows are read from: a source, or data in memory."""
-        return input_rows.named(self.data) if self.source is None else self.source
+        return (
+            input_rows.with_uniform_names(self.data)
+            if self.source is None
+            else self.source
+        )
 
     def check_there(self, purpose: str) -> None:
         """Raise ValueError if the data were freed."""

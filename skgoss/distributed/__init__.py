@@ -1,1 +1,1 @@
-"""What the processes of a fit tell each other whose rows are spread over them."""
+"""Communication of the processes of a distributed fit."""

@@ -1,9 +1,9 @@
-"""Collective operations of the processes that hold the rows of a fit together.
+"""Collective operations of the processes of a distributed fit.
 
-A fit may run in several processes. All run the same code, each on other rows. Where a
+A fit may run in several processes. All run the same code, each on its own rows. Where a
 number depends on all rows, they combine their results by collective operations, as in
-MPI: all-to-all, all-gather, all-reduce, reduce-scatter and broadcast. They add integers
-only, so that sums do not depend on which process holds which rows. The *rank* of a
+MPI: all-to-all, all-gather, all-reduce, reduce-scatter and broadcast. Sums are sums of
+integers, so they do not depend on which process holds which rows. The *rank* of a
 process is its number, from 0. A process that holds all rows has the collectives
 `ALONE`.
 """
@@ -18,13 +18,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-# Arrays of at most this size in bytes are gathered and added by every rank. Of larger
-# ones, each rank adds up one piece.
-MOST_BYTES_GATHERED = 1 << 16
+# `all_reduce` gathers arrays of at most this size in bytes, and each rank adds them. Of
+# larger arrays, each rank adds up one piece.
+MAX_GATHERED_BYTES = 1 << 16
 
-# From this number of integers on, only those that are not zero are sent, with their
-# indices, if they are at most this fraction.
-FEW_INTEGERS = 512
+# Arrays of at least this length are sent as `SparseIntegers` if at most this fraction
+# of their integers is not zero.
+MIN_SPARSE_LENGTH = 512
 SPARSE_FRACTION = 0.25
 
 # The dtypes of integers, by their bits.
@@ -39,11 +39,11 @@ class SparseIntegers(NamedTuple):
 
 
 def compressed(values: NDArray[np.int64]) -> NDArray[Any] | SparseIntegers:
-    """A read-only copy of integers in one dimension, in fewer bytes, to be sent."""
+    """A read-only copy of a vector to be sent: of the narrowest dtype, or sparse."""
     low, high = int(values.min(initial=0)), int(values.max(initial=0))
     n_bits = max(high, ~low).bit_length()
     dtype = next(dtype for bits, dtype in DTYPES.items() if n_bits < bits)
-    n_few = SPARSE_FRACTION * len(values) if len(values) >= FEW_INTEGERS else -1
+    n_few = SPARSE_FRACTION * len(values) if len(values) >= MIN_SPARSE_LENGTH else -1
     if np.count_nonzero(values) <= n_few:
         at = np.flatnonzero(values)
         few = values[at].astype(dtype)
@@ -57,7 +57,7 @@ def _frozen(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def add_to(values: NDArray[np.int64], other: NDArray[Any] | SparseIntegers) -> None:
-    """Add another array, which is `compressed`, to an array."""
+    """Add an array that was `compressed` to an array, in place."""
     if isinstance(other, SparseIntegers):
         values[other.at] += other.values
     else:
@@ -80,8 +80,8 @@ class Collectives(ABC):
         """Send a value to each rank, and receive one from each.
 
         Values are arrays, bytes, or small objects that can be pickled. They must not
-        change until the next call of this process has returned. Arrays that come may be
-        read-only.
+        change until the next call of this process has returned. The arrays that are
+        received may be read-only.
         """
 
     def all_gather(self, value: Any) -> list[Any]:
@@ -94,7 +94,7 @@ class Collectives(ABC):
         It is ``array`` itself, which is written to and must be contiguous.
         """
         flat = array.reshape(-1)
-        if self.n_ranks <= 2 or array.nbytes <= MOST_BYTES_GATHERED:
+        if self.n_ranks <= 2 or array.nbytes <= MAX_GATHERED_BYTES:
             for rank, other in enumerate(self.all_gather(compressed(flat))):
                 if rank != self.rank:
                     add_to(flat, other)
@@ -108,10 +108,10 @@ class Collectives(ABC):
         return array
 
     def reduce_scatter(self, pieces: Sequence[NDArray[Any]]) -> NDArray[Any]:
-        """The sum of one piece of the arrays of all processes, another for each rank.
+        """The sum over all processes of the piece with the number of this rank.
 
-        ``pieces`` are an array of int64 in one dimension for each rank. The sum is
-        ``pieces[rank]`` itself, which is written to. The others are not changed.
+        ``pieces`` are vectors of int64, one for each rank. The sum is ``pieces[rank]``
+        itself, which is written to. The other pieces are not changed.
         """
         piece_sum = pieces[self.rank]
         to_send = [
@@ -124,16 +124,19 @@ class Collectives(ABC):
         return piece_sum
 
     def total(self, value: int) -> int:
-        """The sum of an int of each process, of any size."""
+        """The sum of a Python int of each process, which cannot overflow."""
         return sum(self.all_gather(value))
 
     def broadcast(self, compute: Callable[[], Any]) -> Any:
-        """What a function returns on rank 0; the other ranks do not call it."""
+        """The result of a function on rank 0; the other ranks do not call it."""
         return self.all_gather(compute() if self.rank == 0 else None)[0]
 
     @contextmanager
     def forbidden(self, reason: str) -> Iterator[None]:
-        """Let collective operations raise RuntimeError while a single process runs."""
+        """Make collective operations raise RuntimeError in the `with` body.
+
+        It guards code that only some processes run: the others would not respond.
+        """
 
         def refuse(values: Sequence[Any]) -> list[Any]:
             raise RuntimeError(reason)

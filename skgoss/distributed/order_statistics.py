@@ -1,9 +1,9 @@
 """Order statistics of rows that several processes hold, by counting.
 
-An order statistic is the value at a position among sorted values. No process sees the
+An order statistic is the value at a position among sorted values. No process has the
 values of all rows. Each counts its rows by the leading bits of their keys. The sum of
-the counts tells which bits the wanted row has, and the rows with these bits are counted
-by their next bits, until so few are left that all processes can gather them.
+the counts shows which leading bits the wanted row has. The rows with these bits are
+then counted by their next bits, until all processes can gather the remaining rows.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ Ints = NDArray[np.int64]
 Keys = NDArray[np.uint64]
 
 # The maximum number of rows of all groups that are gathered.
-FEW = 65_536
+MAX_GATHERED_ROWS = 65_536
 
-# The number of bits of group and key together by which rows are counted, and the least
-# number of bits of the key.
-MOST_BITS = 17
-LEAST_BITS = 8
+# Rows are counted by this number of bits of group and key together, of which the key
+# has at least the second number.
+DIGIT_BITS = 17
+MIN_KEY_BITS = 8
 
 
 def ordered_keys(values: Floats) -> Keys:
-    """Integers that are ordered as ``values`` are; 0.0 and -0.0 have the same."""
+    """Integers in the order of ``values``; 0.0 and -0.0 have the same key."""
     bits = (values + 0.0).view(np.int64)
-    # The bits of negative numbers are in descending order, and above those of others.
+    # As integers, the bits of negative numbers descend, and are above all others.
     flipped = bits >> 63
     flipped |= np.iinfo(np.int64).min
     bits ^= flipped
@@ -40,10 +40,10 @@ def ordered_keys(values: Floats) -> Keys:
 
 
 def reduced(function: np.ufunc, values: NDArray[Any], start: Ints, empty: Any) -> Any:
-    """What a function like ``np.add`` makes of the values of each group.
+    """The values of each group, reduced by a function like ``np.add``.
 
-    ``start`` tells where the values of each group begin, and the end. For groups
-    without values, the result is ``empty``.
+    The values of group j are ``values[start[j]:start[j + 1]]``. The result of a group
+    without values is ``empty``.
     """
     result = np.full(len(start) - 1, empty, dtype=values.dtype)
     has_values = np.diff(start) > 0
@@ -54,13 +54,14 @@ def reduced(function: np.ufunc, values: NDArray[Any], start: Ints, empty: Any) -
 class Nearest(NamedTuple):
     """The rows of a process that are near the wanted one of each group."""
 
-    # (m,): their positions among the rows of the process, group by group. Of rows that
-    # have the same key as all others near it, only the first.
+    # (m,): their positions among the rows of the process, group by group. If all near
+    # rows of a group have one key, only the first of them.
     at: Ints
     start: Ints  # (n_groups + 1,): where those of each group begin, and the end
-    before: Ints  # (n_groups,): the weight of the rows of all processes before these
-    # (n_groups,): the smallest key of the rows of all processes that are near.
-    low: Keys
+    # (n_groups,): the weight of the rows of all processes that are before the near
+    # ones.
+    before: Ints
+    low: Keys  # (n_groups,): the smallest key of the near rows of all processes
 
 
 def nearest(
@@ -72,15 +73,15 @@ def nearest(
 ) -> Nearest:
     """The rows near the first one up to which the weight is more than ``position``.
 
-    They are at most `FEW` of all processes, and one for each group and process. The
-    ``keys`` of the rows of this process lie group by group; ``start`` is where those of
-    each group begin, and the end. Weights are whole numbers above 0, whose sum over all
-    processes is below 2**53. The position of a group is less than its weight, and not
-    read in groups without rows.
+    All processes together have at most `MAX_GATHERED_ROWS` near rows, and one for each
+    group and process. The ``keys`` of the rows of this process lie group by group;
+    ``start`` is where those of each group begin, and the end. Weights are whole numbers
+    above 0, whose sum over all processes is below 2**53. The position of a group is
+    less than its weight, and not read in groups without rows.
     """
     n_groups, at = len(position), np.arange(len(keys))
     before = np.zeros(n_groups, np.int64)
-    n_bits = max(MOST_BITS - n_groups.bit_length(), LEAST_BITS)
+    n_bits = max(DIGIT_BITS - n_groups.bit_length(), MIN_KEY_BITS)
     while True:
         size = np.diff(start)
         least = reduced(np.minimum, keys, start, np.iinfo(np.uint64).max)
@@ -89,7 +90,7 @@ def nearest(
         sizes, lows, highs = zip(*everyones, strict=True)
         low, high = np.min(lows, axis=0), np.max(highs, axis=0)
         is_open = low < high
-        if np.sum(sizes, axis=0)[is_open].sum() <= FEW:
+        if np.sum(sizes, axis=0)[is_open].sum() <= MAX_GATHERED_ROWS:
             break
         width = int((high - low)[is_open].max()).bit_length()
         shift = max(width - n_bits, 0)

@@ -1,4 +1,4 @@
-"""Which rows each of the processes holds that fit a model together.
+"""Which rows each process of a distributed fit holds.
 
 `skgoss.distributed.collectives` explains ranks and how they communicate.
 """
@@ -20,7 +20,7 @@ from skgoss.utils.locks import cached_property
 
 @dataclass(frozen=True, eq=False)
 class RowPartition:
-    """Which of all rows a process holds: all, unless it is told which ``runs``.
+    """Which rows a process holds: those of its ``runs``, or all if they are None.
 
     The rows of all processes have numbers, from 0, as if one process held them in this
     order. A process holds its rows in this order, too.
@@ -82,7 +82,7 @@ class RowPartition:
         return np.repeat(first - before, length) + own
 
     def gather_on_first(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Gather the values on rank 0 alone; the other ranks keep theirs."""
+        """The values of all rows on rank 0; on other ranks, those of their rows."""
         numbers = self._numbers_on_first
         of_ranks = self._send_to_first(np.ascontiguousarray(values))
         is_first = self.collectives.rank == 0
@@ -94,6 +94,7 @@ class RowPartition:
         return self._send_to_first(self.numbers)
 
     def _send_to_first(self, value: Any) -> list[Any]:
+        """The values of all ranks on rank 0; on other ranks, Nones."""
         n_others = self.collectives.n_ranks - 1
         return self.collectives.all_to_all([value, *[None] * n_others])
 
@@ -146,7 +147,10 @@ class Parts:
         return RowPartition.from_parts(self.collectives, self.lengths)
 
     def of_ranks_with_rows(self, value: Any) -> list[tuple[list[int], Any]]:
-        """The parts and the value of each process with rows; else of this process."""
+        """The parts and the value of each process that has rows.
+
+        If no process has rows, those of this process.
+        """
         gathered = self.collectives.all_gather((self.numbers, self.n_rows, value))
         values = [(parts, value) for parts, n_rows, value in gathered if n_rows]
         return sorted(values, key=itemgetter(0)) or [(self.numbers, value)]
@@ -158,7 +162,7 @@ class Parts:
         return values[0]
 
     def check_kind(self, name: str, values: NDArray[Any]) -> None:
-        """Check that all processes have numbers, or all have strings, and so on."""
+        """Check that the values of all processes are of one kind, such as numbers."""
         kinds = {"U": "strings", "O": "objects"} | dict.fromkeys("biuf", "numbers")
         kind = kinds.get(values.dtype.kind, values.dtype.name)
         self.check_same(f"What {name} holds", kind)
@@ -175,6 +179,6 @@ def check_equal(what: str, values: Sequence[Any], locations: Sequence[str]) -> N
 
 
 def names_of_parts(parts: list[int]) -> str:
-    """The words "part 2" or "parts 2, 5", with at most five numbers."""
+    """The text "part 2" or "parts 2, 5", with at most five numbers."""
     numbers = ", ".join(map(str, parts[:5])) + (", ..." if len(parts) > 5 else "")
     return f"part {numbers}" if len(parts) == 1 else f"parts {numbers}"

@@ -21,7 +21,7 @@ import numpy as np
 
 from skgoss import parameters
 from skgoss.parameters import signatures
-from skgoss.sources.source import READS
+from skgoss.sources.source import READ_PROGRESS
 from skgoss.training.callback_api import Callback
 from skgoss.training.callback_api import CallbackEnv as CallbackEnv
 from skgoss.training.callback_api import EarlyStopException as EarlyStopException
@@ -565,11 +565,11 @@ def read_progress(verbosity: int) -> Iterator[None]:
         yield
         return
     bar = _Bar()
-    token = READS.set(bar.show)
+    token = READ_PROGRESS.set(bar.show)
     try:
         yield
     finally:
-        READS.reset(token)
+        READ_PROGRESS.reset(token)
         bar.close()
 
 

@@ -1,1 +1,1 @@
-"""Rows as they come: files, frames, sequences and batches."""
+"""Sources of rows: files, frames, sequences and batches."""

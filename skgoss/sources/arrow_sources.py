@@ -16,7 +16,7 @@ from skgoss.utils.messages import errors_at
 # Pages of a column are read through a buffer of this size in bytes, not all at once.
 _BUFFER = 1 << 18
 
-# How files of these formats begin.
+# The first bytes of files, and their suffixes, by format.
 _MAGIC = {b"PAR1": "parquet", b"ARROW1": "ipc"}
 _SUFFIXES = {
     ".parquet": "parquet",
@@ -27,7 +27,7 @@ _SUFFIXES = {
 
 
 def format_of(path: Any) -> str | None:
-    """The format of the files that a path names; None: it names no files of Arrow."""
+    """The format of the files of a path; None: pyarrow does not read them."""
     name = os.fspath(path) if isinstance(path, os.PathLike) else path
     if not isinstance(name, str):
         return None
@@ -45,8 +45,8 @@ def format_of(path: Any) -> str | None:
 def from_paths(paths: Sequence[Any]) -> FilesSource:
     """The rows of files and folders.
 
-    ImportError, OSError or ValueError if pyarrow is not installed, if there are no such
-    files, or if files have different columns.
+    ImportError if pyarrow is not installed. OSError if there are no such files.
+    ValueError if files have different columns.
     """
     try:
         import pyarrow.dataset as ds
@@ -117,7 +117,7 @@ class FilesSource(Source):
 
     @cached_property
     def _stamps(self) -> list[Any]:
-        """The size and time of each file."""
+        """The state of each file when it was first opened: see `_stamp`."""
         return [_stamp(fragment) for fragment in self._fragments or ()]
 
     @cached_property
@@ -170,10 +170,10 @@ class FilesSource(Source):
                 batches = fragment.to_batches(
                     schema=self.dataset.schema, columns=self.names, batch_size=size
                 )
-                yield from _placed(batches, _name(fragment), _table)
+                yield from _located(batches, _name(fragment), _table)
 
     def _parquet_batches(self, fragment: Any, size: int) -> Iterator[Batch]:
-        """Read row groups page by page; data sets of pyarrow decode them whole."""
+        """Read row groups page by page. A data set of pyarrow decodes them whole."""
         from pyarrow import dataset as ds
         from pyarrow import parquet
 
@@ -184,17 +184,17 @@ class FilesSource(Source):
             in_file = set(opened.schema_arrow.names) - keys.keys()
             stored = [name for name in self.names if name in in_file]
             for group in fragment.row_groups:
-                yield from _placed(
+                yield from _located(
                     _row_group_batches(opened, group.id, stored, size),
                     f"{path}, row group {group.id}",
                     lambda batch: _conformed(batch, self._schema, keys),
                 )
 
 
-def _placed(
+def _located(
     batches: Iterator[Any], location: str, read: Callable[[Any], Any]
 ) -> Iterator[Batch]:
-    """Batches, whose errors name the location."""
+    """Convert batches by ``read``. Errors name the location."""
     while True:
         with errors_at(location):
             batch = next(batches, None)
@@ -209,7 +209,7 @@ def _row_group_batches(opened: Any, group: int, columns: list[str], size: int) -
     import pyarrow
 
     if columns:
-        # Threads of pyarrow would keep memory of their own.
+        # Each thread of pyarrow would keep memory for later.
         return opened.iter_batches(
             size, row_groups=[group], columns=columns, use_threads=False
         )
@@ -219,7 +219,11 @@ def _row_group_batches(opened: Any, group: int, columns: list[str], size: int) -
 
 
 def _conformed(batch: Any, schema: Any, keys: dict[str, Any]) -> Any:
-    """A batch with the columns of a schema; partitions are columns of one value."""
+    """A batch with the columns of a schema.
+
+    The columns of a partition have the value of ``keys`` in all rows. Columns that the
+    file does not have are null.
+    """
     import pyarrow
 
     stored = dict(zip(batch.schema.names, batch.columns, strict=True))
@@ -259,14 +263,17 @@ def _check_names(schema: Any) -> None:
 
 
 def _of_type(kind: Any) -> str:
+    """A type in an error; None: there is no such column."""
     return "missing" if kind is None else f"of type {kind}"
 
 
 def _name(fragment: Any) -> str:
+    """The path of a fragment, or what errors call it if it is not a file."""
     return getattr(fragment, "path", None) or "a table of the pyarrow Dataset"
 
 
 def _stamp(fragment: Any) -> Any:
+    """The type, size and time of a file, which show whether it has changed."""
     filesystem = getattr(fragment, "filesystem", None)
     if filesystem is None or not getattr(fragment, "path", None):
         return None
@@ -289,7 +296,7 @@ def _release_memory() -> None:
 
 
 def is_read_once(X: Any) -> bool:
-    """Whether data are an Arrow record batch reader, which can be read only once."""
+    """Whether data can be read only once: an Arrow record batch reader."""
     return hasattr(X, "__arrow_c_stream__") and hasattr(X, "read_next_batch")
 
 
@@ -315,6 +322,7 @@ class ReaderSource(Source):
         self.names = list(self._schema.names)
 
     def _open(self) -> Any:
+        """A new reader, whose columns are those of the first one."""
         import pyarrow
 
         stream = self.make()
@@ -325,7 +333,8 @@ class ReaderSource(Source):
             )
         reader = stream
         if not isinstance(stream, pyarrow.RecordBatchReader):
-            # Errors in Python, such as KeyboardInterrupt, become texts on this way.
+            # This way turns exceptions of Python, such as KeyboardInterrupt, into
+            # texts.
             reader = pyarrow.RecordBatchReader.from_stream(stream)
         if self._schema is not None and not reader.schema.equals(self._schema):
             raise ValueError(

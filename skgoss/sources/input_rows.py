@@ -1,4 +1,4 @@
-"""Data as users pass them: their kind and shape, some rows, joined columns."""
+"""Data as users pass them: their kind, their shape, some of their rows or columns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ issparse: Callable[[Any], bool] = sparse.issparse
 
 
 def is_source(X: Any) -> bool:
-    """Whether `source` reads data in batches, told without opening files."""
+    """Whether `source` reads data in batches; opens no files."""
     return any(is_kind(X) for is_kind, _ in _SOURCES) or _is_list_of_sources(X)
 
 
@@ -37,7 +37,7 @@ def are_files(X: Any) -> bool:
 def is_streamed(X: Any) -> bool:
     """Whether data that are passed as ``X`` are read in batches.
 
-    Arrays, also in lists and in files, are used as if they were in memory.
+    Arrays are used as if they were in memory, even those in lists and memory maps.
     """
     return is_source(X) and not all(isinstance(p, np.ndarray) for p in _listed(X))
 
@@ -117,7 +117,7 @@ def loaded(X: Any) -> Any:
     return X if frame is None else frame.native
 
 
-def named(X: Any) -> Any:
+def with_uniform_names(X: Any) -> Any:
     """Data whose column names are all strings, or all something else.
 
     If a pandas frame has names of both kinds, all of them become strings.
@@ -146,7 +146,7 @@ def take(X: Any, rows: NDArray[np.int64]) -> Any:
 
 
 def side_by_side(first: Any, second: Any, names: Sequence[str] | None) -> Any:
-    """The columns of two containers in one like the first; None if that is impossible.
+    """A container like the first with the columns of both; None if that is impossible.
 
     ``names`` are those of all columns, if ``first`` is a data frame.
     """

@@ -1,4 +1,4 @@
-"""Where large arrays lie: in memory, or in files."""
+"""Large arrays in memory or in mapped files, and the state of files that are mapped."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LIMITS = {
 class Memory:
     """Makes arrays in memory, or in files of a folder.
 
-    The files have no names, and vanish with the arrays.
+    The files have no names, and are deleted with the arrays.
     """
 
     def __init__(self, folder: str | PathLike[str] | None = None) -> None:
@@ -38,7 +38,8 @@ class Memory:
         """An array whose values are not set.
 
         OSError if there is no such folder, or the disk is full. The space of the whole
-        array is reserved, because writing to a mapped file would end the process.
+        array is reserved: if the disk were full later, writing to the mapped file would
+        end the process.
         """
         n_bytes = math.prod(shape) * np.dtype(dtype).itemsize
         if self.folder is None or n_bytes == 0:
@@ -46,11 +47,11 @@ class Memory:
         with tempfile.TemporaryFile(dir=self.folder) as file:
             _reserve(file, n_bytes)
             array = np.memmap(file, dtype, "r+", shape=shape)
-        self._tell_if_large(n_bytes)
+        self._warn_if_large(n_bytes)
         return array
 
-    def _tell_if_large(self, n_bytes: int) -> None:
-        """Warn when the arrays begin to take more memory than there is."""
+    def _warn_if_large(self, n_bytes: int) -> None:
+        """Warn if this array makes the sum of all exceed the memory of the machine."""
         before, self._n_bytes = self._n_bytes, self._n_bytes + n_bytes
         limit = memory_limit()
         if limit is not None and before <= limit < self._n_bytes:
@@ -123,6 +124,7 @@ class FileState(NamedTuple):
 
 
 def _reserve(file: Any, n_bytes: int) -> None:
+    """Reserve the space of a file; OSError if the disk is full."""
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(file.fileno(), 0, n_bytes)
         return

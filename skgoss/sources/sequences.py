@@ -63,7 +63,7 @@ class Sequence(ABC):
         Parameters
         ----------
         index : int or slice
-            The number of a row, or which rows.
+            The number of a row, or a slice of rows.
         """
 
 
@@ -78,7 +78,7 @@ def are_chunks(X: Any) -> bool:
 
 
 def shape(X: Any) -> tuple[int, int | None]:
-    """The numbers of rows and columns of chunks; columns of a `Sequence` are None."""
+    """The numbers of rows and columns of chunks; None: a `Sequence` is not read yet."""
     chunks = _listed(X)
     is_array = isinstance(chunks[0], np.ndarray)
     return sum(map(len, chunks)), chunks[0].shape[1] if is_array else None
@@ -123,7 +123,7 @@ class ChunkSource(Source):
             n_joined = max(1, batch_rows(self._shape[1]) // size) * size
             for start in range(0, len(chunk), n_joined):
                 stop = min(start + n_joined, len(chunk))
-                self.check_unchanged()  # a map of a file that is cut ends the process
+                self.check_unchanged()  # reading a map of a cut file ends the process
                 rows = np.empty((stop - start, self._shape[1]), self.dtype)
                 for at in range(start, stop, size):
                     check_needed()

@@ -1,4 +1,4 @@
-"""Rows that are read in batches, again and again, and never held as a whole."""
+"""Rows that are read in batches, several times, and never held as a whole."""
 
 from __future__ import annotations
 
@@ -18,19 +18,20 @@ from numpy.typing import NDArray
 from skgoss.columns.schema import ColumnSchema
 from skgoss.utils.messages import hint
 
-# The values of a batch, and its rows at least: enough work for several threads, and
-# little memory.
+# The number of values of a batch, and the smallest number of its rows: enough work for
+# several threads, and little memory.
 BATCH_VALUES = 1 << 21
 MIN_ROWS = 256
 
-# The number of values whose marks are computed at a time, by the top byte of a product
-# with an odd number near 2^64 divided by the golden ratio (Knuth, vol. 3, section 6.4).
-_MARKED = 1 << 18
+# The hash of a number is the top byte of its product with an odd number near 2^64
+# divided by the golden ratio (Knuth, vol. 3, section 6.4). This number of values is
+# hashed at a time.
+_HASH_BLOCK = 1 << 18
 _MIXER = np.uint64(0x9E3779B97F4A7C15)
 
-# A function that is told how far reading is: f(3, 10, "rows read").
-READS: ContextVar[Callable[[int, int, str], None] | None] = ContextVar(
-    "READS", default=None
+# Reports the progress of reading: f(3, 10, "rows read").
+READ_PROGRESS: ContextVar[Callable[[int, int, str], None] | None] = ContextVar(
+    "READ_PROGRESS", default=None
 )
 
 
@@ -61,7 +62,7 @@ class Source(ABC):
         """The same rows with some of the columns."""
 
     def check_unchanged(self) -> None:
-        """Check that the rows are those of the first pass."""
+        """Raise ValueError if files have changed since they were first read."""
         for source in self.sources:
             source.check_unchanged()
 
@@ -106,7 +107,7 @@ class Source(ABC):
                 column = frame[name].to_numpy()
                 if name not in values:
                     values[name] = np.empty(self.shape[0], column.dtype)
-                # Integers become floats by nulls.
+                # The integers of a batch with nulls are floats.
                 dtype = np.result_type(values[name].dtype, column.dtype)
                 values[name] = values[name].astype(dtype, copy=False)
                 values[name][start : start + len(column)] = column
@@ -115,11 +116,11 @@ class Source(ABC):
 
 
 class RemainingColumns(Source):
-    """The columns of a source besides those of labels, weights and so on.
+    """The columns of a source without those of labels, weights and so on.
 
-    The latter, ``taken`` by their names, are read again and compared, because a file
-    may have changed, and a query may return its rows in another order. Of a number,
-    only a byte is kept.
+    The latter, ``taken`` by their names, are read again and compared with the first
+    pass, because a file may have changed, and a query may return its rows in another
+    order. To save memory, hashes of one byte are compared.
     """
 
     names: list[str]
@@ -128,7 +129,7 @@ class RemainingColumns(Source):
         source.check_names(list(taken))
         self.source = source
         self.sources = [source]
-        self.taken = {name: _marks(values) for name, values in taken.items()}
+        self.taken = {name: _hashes(values) for name, values in taken.items()}
         self.dtypes = {name: values.dtype for name, values in taken.items()}
         self.names = [name for name in source.names or () if name not in taken]
         if not self.names:
@@ -160,7 +161,7 @@ class RemainingColumns(Source):
         for rows, location in self.source.batches():
             frame = nw.from_native(rows, eager_only=True)
             for name, values in self.taken.items():
-                again = _marks(frame[name].to_numpy().astype(self.dtypes[name]))
+                again = _hashes(frame[name].to_numpy().astype(self.dtypes[name]))
                 before = values[start : start + len(again)]
                 if len(before) < len(again):
                     continue  # `read` finds that there are more rows
@@ -175,13 +176,13 @@ class RemainingColumns(Source):
             yield Batch(frame.select(self.names).to_native(), location)
 
 
-def _marks(values: NDArray[Any]) -> NDArray[Any]:
-    """A byte for each number, which other numbers rarely share; or other values."""
+def _hashes(values: NDArray[Any]) -> NDArray[Any]:
+    """A hash of one byte for each number; values of other types as they are."""
     if values.dtype.kind not in "iufmM" or values.dtype.itemsize > 8:
         return values
     marks = np.empty(len(values), dtype=np.uint8)
-    for start in range(0, len(values), _MARKED):
-        some = np.ascontiguousarray(values[start : start + _MARKED])
+    for start in range(0, len(values), _HASH_BLOCK):
+        some = np.ascontiguousarray(values[start : start + _HASH_BLOCK])
         bits = some.view(f"u{some.dtype.itemsize}").astype(np.uint64)
         marks[start : start + len(bits)] = (bits * _MIXER) >> np.uint64(56)
     return marks
@@ -225,7 +226,7 @@ def batch_rows(n_features: int) -> int:
 
 
 def chunk_bytes() -> int:
-    """The size of a chunk of text: that of a batch, or less, as a value has commas."""
+    """The size of a chunk of text: about a batch, with 4 characters for a value."""
     return 4 * BATCH_VALUES
 
 
@@ -237,14 +238,14 @@ def read(source: Source) -> Iterator[Batch]:
     """
     n_rows, n_read = source.shape[0], 0
     source.check_unchanged()
-    source.release_memory()  # that of the pass before, too
+    source.release_memory()  # of the previous pass
     location = "data"
-    for batch in _ahead(source.batches()):
+    for batch in _prefetched(source.batches()):
         location = batch.location
         n_read += batch.rows.shape[0]
         if n_read > n_rows:
             break
-        report = READS.get()
+        report = READ_PROGRESS.get()
         if report is not None:
             report(n_read, n_rows, "rows read")
         if batch.rows.shape[0] > 0:
@@ -259,8 +260,8 @@ def read(source: Source) -> Iterator[Batch]:
         )
 
 
-def _ahead(batches: Iterator[Batch]) -> Iterator[Batch]:
-    """The batches, of which the next is read while one is used."""
+def _prefetched(batches: Iterator[Batch]) -> Iterator[Batch]:
+    """The batches. A thread reads the next one while one is used."""
     reader = _BatchReader(batches)
     reader.start()
     try:
@@ -277,8 +278,8 @@ def _ahead(batches: Iterator[Batch]) -> Iterator[Batch]:
 class _BatchReader(Thread):
     """Reads one batch for each call of `ask`.
 
-    It is a daemon, so nothing waits for a batch that is not needed any more, such as
-    after Ctrl-C: not even Python when it ends.
+    It is a daemon: after Ctrl-C, nothing waits for a batch that is not needed any more,
+    not even Python's exit.
     """
 
     def __init__(self, batches: Iterator[Batch]) -> None:
@@ -309,7 +310,10 @@ class _BatchReader(Thread):
 
 
 def check_needed() -> None:
-    """Check that the batch that this thread reads in pieces is still needed."""
+    """Raise RuntimeError if the batch that this thread reads is not needed any more.
+
+    Sources whose batches consist of pieces call it before each piece.
+    """
     if not getattr(current_thread(), "is_needed", True):
         raise RuntimeError("this batch is not needed any more")
 

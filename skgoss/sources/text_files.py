@@ -1,5 +1,6 @@
-"""Data in text files: columns of labels and weights, and the files beside a file.
+"""Data in text files: features, fields in columns, and fields in side files.
 
+Fields are labels, weights and so on. A side file of "rows.csv" is "rows.csv.weight".
 `skgoss.sources.text_tables` reads the tables themselves.
 """
 
@@ -17,7 +18,7 @@ from scipy import sparse
 
 from skgoss.columns import queries
 from skgoss.columns.names import default as default_names
-from skgoss.sources.source import READS, Batch, Source
+from skgoss.sources.source import READ_PROGRESS, Batch, Source
 from skgoss.sources.text_tables import (
     NO_ROWS,
     TextChunk,
@@ -49,10 +50,10 @@ class FileOptions(NamedTuple):
 
 
 class TextData(NamedTuple):
-    """The data in text files and in the files beside them."""
+    """The data in text files and in their side files."""
 
-    # All columns but the label. Those of the weight, of the group and ignored ones keep
-    # their place: all values are missing, or not stored.
+    # All columns but the label. Those of the weight and the group, and those that are
+    # ignored, keep their place: all values are missing, or not stored.
     data: TextSource
     # The names of the columns of ``data``, if there is a header.
     names: list[str] | None
@@ -69,9 +70,9 @@ class TextSource(Source):
     """The rows of text files.
 
     The columns have no names here: they are found by their positions, as in LightGBM.
-    LibSVM files may end before the last of ``n_columns``. ``kept`` are the columns of
-    CSV and TSV files to read, in this order. Those that are ``cleared`` get no values,
-    so that no split uses them.
+    The rows of a LibSVM file may have fewer than ``n_columns``. ``kept`` are the
+    columns of CSV and TSV files to read, in this order. The values of those that are
+    ``cleared`` are missing, so that no split uses them.
     """
 
     def __init__(
@@ -124,6 +125,7 @@ class TextSource(Source):
         self._only_batch = batch if n_batches == 1 else None
 
     def _features(self, table: TextTable, chunk: TextChunk) -> Values:
+        """The rows of a chunk, with ``n_columns`` columns."""
         if table.is_libsvm:
             stored = table.parse(chunk).data
             if stored.shape[1] > self.n_columns:
@@ -165,7 +167,7 @@ def read(
     files = [paths] if isinstance(paths, str | PathLike) else list(paths)
     tables = _opened([os.fspath(file) for file in files], options.header)
     with disk.errors_name_file(tables[0].path):
-        layout = _layout(tables[0], options, _MANY)
+        layout = _layout(tables[0], options, _UNKNOWN_WIDTH)
     of_files = _fields_in_columns(tables, layout)
     rows = _joined(of_files)
     in_files = _fields_in_files(tables, [own.n_rows for own in of_files])
@@ -193,11 +195,11 @@ def read_features(
 ) -> TextSource:
     """The rows of a file to predict, with the columns of a model, which are ``names``.
 
-    Columns that the model cannot use, such as those that were ignored when its data
-    were read, stay unread: ``unused`` are their numbers.
-    Columns are found by their names if there is a header that has them. Otherwise they
-    stand in the order of the model; if there is one column more, it is the label.
-    Errors are those of `read`; also ValueError if the file does not have the columns.
+    ``unused`` are the numbers of columns that the model does not use, such as those
+    that were ignored when its data were read. They are not read. Columns are found by
+    their names if there is a header that has them. Otherwise their order must be that
+    of the model; if there is one column more, it is the label. Errors are those of
+    `read`, and ValueError if the file does not have the columns.
     """
     file = os.fspath(path)
     with disk.errors_name_file(file):
@@ -213,6 +215,7 @@ def read_features(
 
 
 def _other_width(n_columns: int, expected: int) -> ValueError:
+    """The error for a file with another number of columns than the model."""
     return ValueError(
         f"the file has {n_columns} columns, the model has {expected} (and the file may"
         " have one more, the label)."
@@ -233,7 +236,7 @@ def _is_by_name(names: Sequence[str], header: list[str]) -> bool:
 
 
 def _opened(files: list[str], header: bool) -> list[TextTable]:
-    """Tables, which must have the same columns."""
+    """The tables in files; ValueError unless they have the same columns."""
     tables: list[TextTable] = []
     for file in files:
         with disk.errors_name_file(file):
@@ -256,6 +259,7 @@ def _opened(files: list[str], header: bool) -> list[TextTable]:
 
 
 def _numbers(names: list[str] | None) -> dict[str, int] | None:
+    """The numbers of columns by their names."""
     return None if names is None else {name: j for j, name in enumerate(names)}
 
 
@@ -296,21 +300,22 @@ class _FileLayout(NamedTuple):
 
     features: list[int] | None  # the columns of the features; None: LibSVM, all
     names: list[str] | None  # the names of the features
-    # The columns of the label, weight and query, if there are any.
+    # The columns of the label, weight and group, if there are any.
     fields: dict[str, int]
     scores: list[int]  # the columns of the start scores
-    # The features that get no values, among them the weight and the query.
+    # The features whose values count as missing, among them the weight and the group.
     cleared: list[int]
     ignored: list[int]  # the columns that are not read
 
     @property
-    def read_first(self) -> list[int]:
-        """The columns of all fields."""
+    def field_columns(self) -> list[int]:
+        """The columns of all fields, which are read before the features."""
         return [*self.fields.values(), *self.scores]
 
 
-# More columns than a LibSVM file has, as long as it has not been read.
-_MANY = 1 << 31
+# Stands for the number of columns of a LibSVM file that has not been read: all numbers
+# of columns are below.
+_UNKNOWN_WIDTH = 1 << 31
 
 
 def _layout(table: TextTable, options: FileOptions, n_columns: int) -> _FileLayout:
@@ -343,13 +348,13 @@ def _layout(table: TextTable, options: FileOptions, n_columns: int) -> _FileLayo
 
 
 class _Rows(NamedTuple):
-    """The values of rows that are no features."""
+    """The fields of rows: all values that are not features."""
 
     n_rows: int
     n_columns: int
-    # (n_rows, n_fields): the columns `_FileLayout.read_first`.
+    # (n_rows, n_fields): the columns `_FileLayout.field_columns`.
     columns: NDArray[np.float64]
-    # (n_rows,): those of LibSVM files.
+    # (n_rows,): the labels and queries of LibSVM files, which are not columns.
     label: NDArray[np.float64] | None
     queries: NDArray[np.int64] | None
 
@@ -366,14 +371,20 @@ class _Rows(NamedTuple):
             is_group = name == "group"
             fields[name] = queries.run_lengths(values) if is_group else values.copy()
         if layout.scores:
-            fields["init_score"] = _one_or_more(self.columns[:, len(layout.fields) :])
+            fields["init_score"] = _flat_if_single(
+                self.columns[:, len(layout.fields) :]
+            )
         return fields
 
 
 def _fields_in_columns(tables: list[TextTable], layout: _FileLayout) -> list[_Rows]:
-    """Read each file without its features."""
+    """The fields of each file."""
     files = []
-    n_bytes, n_read, report = sum(table.n_bytes for table in tables), 0, READS.get()
+    n_bytes, n_read, report = (
+        sum(table.n_bytes for table in tables),
+        0,
+        READ_PROGRESS.get(),
+    )
     for table in tables:
         chunks = []
         with disk.errors_name_file(table.path):
@@ -388,7 +399,8 @@ def _fields_in_columns(tables: list[TextTable], layout: _FileLayout) -> list[_Ro
 
 
 def _rows(table: TextTable, chunk: TextChunk, layout: _FileLayout) -> _Rows:
-    numbers = layout.read_first
+    """The fields of the rows of a chunk."""
+    numbers = layout.field_columns
     if not table.is_libsvm:
         columns = table.columns(chunk, numbers, quick=True, ignored=layout.ignored)
         return _Rows(len(columns), table.width - 1, columns, None, None)
@@ -423,11 +435,11 @@ def _all_or_none(what: str, of_files: list[Any]) -> Any:
 def _fields_in_files(
     tables: list[TextTable], n_rows: list[int]
 ) -> dict[str, NDArray[Any]]:
-    """The fields that stand in files beside the files."""
+    """The fields in the side files that exist."""
     readers: dict[str, tuple[str, Callable[[str], Any]]] = {
         "weight": (".weight", _column),
         "group": (".query", _group),
-        "init_score": (".init", lambda file: _one_or_more(read_table(file))),
+        "init_score": (".init", lambda file: _flat_if_single(read_table(file))),
         "position": (".position", lambda file: np.array(read_words(file), bytes)),
     }
     fields = {}
@@ -454,19 +466,21 @@ def _fields_in_files(
     return fields
 
 
-def _one_or_more(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Scores in one dimension if there is one column."""
+def _flat_if_single(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A table as a vector, if it has one column."""
     return scores[:, 0] if scores.shape[1] == 1 else scores
 
 
 def _column(file: str) -> NDArray[np.float64]:
-    column = _one_or_more(read_table(file))
+    """The only column of a file."""
+    column = _flat_if_single(read_table(file))
     if column.ndim != 1:
         raise ValueError(f"one column is expected, got {column.shape[1]}.")
     return column
 
 
 def _group(file: str) -> NDArray[np.int64]:
+    """The sizes of queries in a file."""
     sizes = _column(file)
     if not (np.isfinite(sizes) & (sizes >= 0) & (sizes == np.floor(sizes))).all():
         raise ValueError("the sizes of queries are whole numbers >= 0.")

@@ -28,7 +28,7 @@ from skgoss.utils import optional
 
 Values = NDArray[np.float64] | sparse.csr_matrix
 
-# Missing values, in any case.
+# Missing values, in lower or upper case.
 _MISSING = frozenset({"", "na", "nan", "null"})
 _SPELLINGS = [
     *(text for word in _MISSING for text in (word, word.upper(), word.title())),
@@ -107,7 +107,7 @@ class TextTable:
         return self._state.size
 
     def check_unchanged(self) -> None:
-        """Raise ValueError if the file is no longer that which was opened."""
+        """Raise ValueError if the file has changed since it was opened."""
         self._state.check_unchanged()
 
     def __iter__(self) -> Iterator[TextChunk]:
@@ -132,10 +132,10 @@ class TextTable:
     ) -> NDArray[np.float64]:
         """Columns of a CSV or TSV file: those of the ``numbers``, in any order, or all.
 
-        If ``quick``, the others stay unread. Errors in them may then stay unnoticed.
-        Columns that are ``ignored`` may hold text, and have any values here. ValueError
-        if a row has other values than numbers, or too few or too many. The message
-        names the line.
+        If ``quick``, other columns are not read, and errors in them not always found.
+        Columns that are ``ignored`` may hold text, and their values here mean nothing.
+        ValueError if a row has values that are not numbers, or too few or too many
+        values. The message names the line.
         """
         read = sorted(set(numbers or ())) if quick else None
         if read is None and ignored:
@@ -159,7 +159,7 @@ class TextTable:
         return sum(bool(line.partition(b"#")[0].strip()) for line in lines)
 
     def parse(self, chunk: TextChunk) -> SparseRows:
-        """The rows of a LibSVM file; raises ValueError as `columns`."""
+        """The rows of a LibSVM file; errors are those of `columns`."""
         return _parse_libsvm(chunk, self.is_labeled)
 
 
@@ -172,7 +172,7 @@ def read_table(path: str) -> NDArray[np.float64]:
 
 
 def read_words(path: str) -> list[bytes]:
-    """The words of a small file."""
+    """The words of a small file, which white space separates."""
     return list(chain.from_iterable(body.split() for body in _chunks(path)))
 
 
@@ -200,6 +200,7 @@ def _chunks(path: str) -> Iterator[bytes]:
 
 
 def _n_lines(content: bytes) -> int:
+    """The number of line ends: LF, CR and CRLF."""
     n_ends = content.count(b"\n") + content.count(b"\r")
     return n_ends - content.count(b"\r\n")
 
@@ -229,6 +230,7 @@ _LIBSVM_ERRORS = ValueError, OverflowError
 
 
 def _parse_libsvm(chunk: TextChunk, is_labeled: bool) -> SparseRows:
+    """The rows of a chunk of LibSVM; errors name the line."""
     try:
         return _load_libsvm(chunk.body, is_labeled)
     except _LIBSVM_ERRORS as error:
@@ -239,6 +241,7 @@ def _parse_libsvm(chunk: TextChunk, is_labeled: bool) -> SparseRows:
 
 
 def _load_libsvm(body: bytes, is_labeled: bool) -> SparseRows:
+    """The rows of some lines; scikit-learn's reader needs a label in each."""
     from sklearn.datasets import load_svmlight_file
 
     if not is_labeled:
@@ -329,10 +332,12 @@ def _parse_by_item(
 
 
 def _other_format(reason: str, separator: str) -> ValueError:
+    """An error that names the format that was guessed."""
     return ValueError(f"read as {'TSV' if separator == TAB else 'CSV'}: {reason}")
 
 
 def _number(text: str) -> float:
+    """The number in a text; NaN if it is a missing value."""
     text = text.strip()
     if text.lower() in _MISSING:
         return np.nan

@@ -92,7 +92,7 @@ def test_percentiles_of_partitions(n, n_ranks, few_rows_gathered):
 
 @pytest.mark.parametrize("kind", ["sorted", "few values", "one value", "far"])
 def test_percentiles_take_few_collectives(kind, monkeypatch):
-    monkeypatch.setattr(order_statistics, "FEW", 200)
+    monkeypatch.setattr(order_statistics, "MAX_GATHERED_ROWS", 200)
     random = np.random.default_rng(3)
     n = 20_000
     values = {

@@ -122,7 +122,7 @@ OF_OBJECTIVES = [
 @pytest.mark.parametrize("case", OF_OBJECTIVES)
 def test_objectives_of_partitions(case, n_ranks, monkeypatch):
     name, options = case
-    monkeypatch.setattr(order_statistics, "FEW", 0)
+    monkeypatch.setattr(order_statistics, "MAX_GATHERED_ROWS", 0)
     y = TARGETS.get(name, SIGNAL)
     scores = RNG.normal(size=(3, N))
     dealt = parts_of_queries(n_ranks, seed=n_ranks)
@@ -419,7 +419,7 @@ class Case:
     ],
 )
 def test_rounds_of_partitions(name, options, monkeypatch):
-    monkeypatch.setattr(order_statistics, "FEW", 50)
+    monkeypatch.setattr(order_statistics, "MAX_GATHERED_ROWS", 50)
     case = Case(name, **options)
     model, scores = case.fit()
     dealt = case.deal(3)

@@ -25,7 +25,7 @@ from skgoss.columns.factorize import (
     small_categorical,
     text_library,
 )
-from skgoss.columns.floats import NO_NUMBERS, as_floats
+from skgoss.columns.floats import NOT_NUMBERS, as_floats
 from skgoss.columns.names import unknown_column
 from skgoss.utils.messages import refuse, warn
 from skgoss.utils.plain_values import Types, entries
@@ -33,8 +33,9 @@ from skgoss.utils.plain_values import Types, entries
 # float32 holds all integers up to this one exactly.
 FLOAT32_CODES = 1 << 24
 
-# Up to this number of values, a lookup is faster than a sort.
-FEW_VALUES = 64
+# Up to this number of values, to look up each one is faster than to find the distinct
+# ones.
+MAX_UNSORTED = 64
 
 # The entries of a vocabulary's state; files say "holds_words" for `needs_encoding`.
 _STATE: Types = {"values": list, "is_ordered": bool, "holds_words": bool}
@@ -51,12 +52,12 @@ class Vocabulary:
     # Whether the column held strings or categories, and not whole numbers: see
     # `needs_encoding`.
     needs_encoding: bool = False
-    # The library of a column of strings that nobody has called categorical, such as
-    # 'pandas'; '' for other columns. Not saved with a model.
-    text_of: str = ""
+    # The library of a column of strings, such as 'pandas', if neither its dtype nor the
+    # user says that it is categorical; else ''. Not saved with a model.
+    text_library: str = ""
     # The number of each value.
     number_of: dict[Any, int] = field(init=False, repr=False)
-    # The last index of categories that `recode` has seen, and their numbers.
+    # The categories of the last column that `recode` has encoded, and their numbers.
     _recoded: tuple[Any, Any] = field(default=(None, None), init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -75,13 +76,13 @@ class Vocabulary:
     def encode(
         self, distinct: list[Any], codes: NDArray[Any], name: Any, n_threads: int = 1
     ) -> NDArray[Any]:
-        """The numbers of values that `factorize` returned; NaN as in `look_up`.
+        """The numbers of factorized values; NaN where they are unknown or missing.
 
         ValueError if they are numbers, and the categories of the column are not.
         """
         table = np.array([*self.look_up(distinct), math.nan], dtype=self.dtype)
         if np.isnan(table).all() and (codes >= 0).any():
-            self.check_words(_occurring(distinct, codes), name)
+            self.check_not_codes(_occurring(distinct, codes), name)
         return code_kernels.translated(codes, 0, table, n_threads)
 
     def recode(self, values: Any, name: Any, n_threads: int = 1) -> NDArray[Any]:
@@ -95,13 +96,13 @@ class Vocabulary:
             object.__setattr__(self, "_recoded", (index, table))
         codes = values.codes
         if np.isnan(table).all() and (codes >= 0).any():
-            self.check_words(index.tolist(), name)
+            self.check_not_codes(index.tolist(), name)
         return code_kernels.translated(codes, 0, table, n_threads)
 
-    def check_words(self, values: Iterable[Any], name: Any) -> None:
-        """Check that values are not all numbers if no category is one.
+    def check_not_codes(self, values: Iterable[Any], name: Any) -> None:
+        """Raise ValueError if all values are numbers, but no category is one.
 
-        Codes would be taken for unknown categories, which count as missing.
+        They are probably codes of categories, and would count as missing.
         """
         present = [value for value in values if not is_missing(value)]
         are_numbers = bool(present) and all(map(is_number, present))
@@ -114,7 +115,7 @@ class Vocabulary:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """A float that holds every number exactly."""
+        """The narrowest float type that has all numbers of categories exactly."""
         return np.dtype(np.float32 if len(self.values) <= FLOAT32_CODES else np.float64)
 
 
@@ -126,8 +127,8 @@ class Categories:
     declared: set[int] | None
     # The categories of each column; filled in fit.
     vocabularies: dict[int, Vocabulary] = field(default_factory=dict)
-    # Categories of LightGBM's files, which do not say of which columns: the first are
-    # those of the first column of strings or categories. None: all have a column.
+    # Categories of LightGBM's files, which do not name their columns: the first list
+    # belongs to the first column of strings or categories. None: all have a column.
     unplaced: list[Vocabulary] | None = None
 
     def values(self, *, needs_encoding: bool) -> dict[int, list[Any]]:
@@ -150,7 +151,8 @@ class Categories:
                 }
                 for column, vocabulary in sorted(self.vocabularies.items())
             },
-            "unplaced": self.unplaced and [words.values for words in self.unplaced],
+            "unplaced": self.unplaced
+            and [vocabulary.values for vocabulary in self.unplaced],
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -201,7 +203,7 @@ class Categories:
         return both
 
     def columns(self, *, learn: bool) -> Container[int]:
-        """The declared columns in fit, those with a vocabulary later."""
+        """The declared columns in fit; those with a vocabulary in predict."""
         return (self.declared or ()) if learn else self.vocabularies
 
     def encode(
@@ -214,8 +216,10 @@ class Categories:
     ) -> NDArray[Any]:
         """Replace the values of a column by the numbers of its categories.
 
-        The column is one that `needs_encoding`, or a categorical one of numbers. Values
-        that are missing or, unless they are to ``learn`` in fit, unknown become NaN.
+        The column is one that `needs_encoding`, or a categorical one of numbers. In
+        fit, ``learn`` is true, and its values become the categories. Later, values that
+        are not among them become NaN, as do missing ones.
+
         ValueError if values are not hashable. In fit: if strings occur although
         `categorical_feature` is None, or if numbers are not whole. In predict: if
         strings occur in a column that held numbers in fit, or if a column holds numbers
@@ -247,11 +251,12 @@ class Categories:
         codes: NDArray[Any],
         n_threads: int,
     ) -> Vocabulary:
+        """The categories of a column in fit; errors are those of `encode`."""
         occurring = _occurring(distinct, codes, n_threads)
         if not needs_encoding(series):
             return Vocabulary(_whole_numbers(occurring, series.name))
         if column not in (self.declared or ()) and _is_ordered(series):
-            # Also those that do not occur.
+            # Ordered categories keep their numbers, even if some do not occur.
             ordered = [value for value in distinct if not is_missing(value)]
             if series.implementation is nw.Implementation.PANDAS:
                 ordered = series.to_native().dtype.categories.tolist()
@@ -266,7 +271,9 @@ class Categories:
         return Vocabulary(
             in_order(occurring),
             needs_encoding=True,
-            text_of="" if column in (self.declared or ()) else text_library(series),
+            text_library=""
+            if column in (self.declared or ())
+            else text_library(series),
         )
 
     def encode_numbers(
@@ -280,9 +287,9 @@ class Categories:
         """Replace the numbers in categorical columns by those of their categories.
 
         ``encoded`` are the columns that `encode` has replaced already, and ``names``
-        those of columns in messages. ValueError if a column to ``learn`` holds numbers
-        that are not whole; negative ones give a UserWarning. In predict: ValueError if
-        a column holds numbers whose categories are strings.
+        those of columns in messages. In fit (``learn``): ValueError if numbers are not
+        whole, and a UserWarning if they are negative. In predict: ValueError if a
+        column holds numbers whose categories are strings.
         """
         categorical = (self.declared or set()) if learn else self.vocabularies.keys()
         if not categorical and not self.vocabularies:
@@ -299,27 +306,27 @@ class Categories:
     ) -> NDArray[Any]:
         """The numbers of a column's categories.
 
-        Only those of the stored values, if 0, the value of the other rows, is the
-        category of number 0.
+        Rows that a sparse column does not store have the value 0. If 0 is the category
+        with the number 0, only the numbers of the stored values are returned.
         """
         distinct, codes = _distinct(columns.stored(column))
-        has_rest = len(codes) < columns.n_rows
+        has_zeros = len(codes) < columns.n_rows
         if learn:
-            values = [*distinct, 0] if has_rest else distinct
+            values = [*distinct, 0] if has_zeros else distinct
             self.vocabularies[column] = Vocabulary(_whole_numbers(values, name))
         vocabulary = self.vocabularies[column]
         encoded = vocabulary.encode(distinct, codes, name)
-        rest = vocabulary.look_up([0])[0]
-        if not has_rest or rest == 0:
+        number_of_0 = vocabulary.look_up([0])[0]
+        if not has_zeros or number_of_0 == 0:
             return encoded
-        vocabulary.check_words([*distinct, 0], name)
-        dense = np.full(columns.n_rows, rest, dtype=encoded.dtype)
+        vocabulary.check_not_codes([*distinct, 0], name)
+        dense = np.full(columns.n_rows, number_of_0, dtype=encoded.dtype)
         dense[columns.stored_rows(column)] = encoded
         return dense
 
 
 def with_n_categories(columns: Columns, vocabularies: dict[int, Vocabulary]) -> Columns:
-    """Columns that hold numbers of categories where there is a vocabulary."""
+    """Columns with the number of categories of those that have a vocabulary."""
     n_categories = np.zeros(columns.n_features, dtype=np.int32)
     for column, vocabulary in vocabularies.items():
         n_categories[column] = vocabulary.n_categories
@@ -328,17 +335,18 @@ def with_n_categories(columns: Columns, vocabularies: dict[int, Vocabulary]) -> 
 
 
 def _distinct(values: NDArray[Any]) -> tuple[list[Any], NDArray[Any]]:
-    """The values, each once, and for each row the index of its value.
+    """Values, and for each row the index of its value.
 
-    If there are few rows, each of them has an entry of its own.
+    The values are distinct, unless there are few rows: then they are those of the rows.
     """
-    if len(values) <= FEW_VALUES:
+    if len(values) <= MAX_UNSORTED:
         return values.tolist(), np.arange(len(values))
     distinct, codes = np.unique(values, return_inverse=True)
     return distinct.tolist(), codes
 
 
 def _restored(state: Any, where: str) -> Vocabulary:
+    """The vocabulary in a state; ValueError if it is not one."""
     owner = f"the categories of {where}"
     try:
         vocabulary = Vocabulary(*entries(state, _STATE, owner))
@@ -414,7 +422,7 @@ def check_same(
 def _plain_numbers(
     name: Any, distinct: list[Any], codes: NDArray[Any]
 ) -> NDArray[np.float64]:
-    """The values of a column of categories that held numbers in fit."""
+    """The values of a column of strings or categories that held numbers in fit."""
     occurring = _occurring(distinct, codes)
     if not all(map(is_number, occurring)):
         raise ValueError(
@@ -427,6 +435,7 @@ def _plain_numbers(
 
 
 def _is_ordered(series: nw.Series[Any] | ArrayColumn) -> bool:
+    """Whether a column holds categories with an order."""
     native = series.to_native()
     is_arrow = series.implementation is nw.Implementation.PYARROW
     dtype = native.type if is_arrow else native.dtype
@@ -436,6 +445,7 @@ def _is_ordered(series: nw.Series[Any] | ArrayColumn) -> bool:
 def _occurring(
     distinct: list[Any], codes: NDArray[Any], n_threads: int = 1
 ) -> list[Any]:
+    """The distinct values that a row has."""
     occurs = code_kernels.occurring(codes, 0, len(distinct), n_threads)
     return list(compress(distinct, occurs[:-1].tolist()))
 
@@ -480,7 +490,8 @@ def _whole_numbers(values: Iterable[Any], name: Any) -> list[int]:
 
 
 def _is_whole(value: Any) -> bool:
+    """Whether a value is a whole number."""
     try:
-        return not isinstance(value, NO_NUMBERS) and bool(int(value) == value)
+        return not isinstance(value, NOT_NUMBERS) and bool(int(value) == value)
     except (TypeError, ValueError, OverflowError):
         return False

@@ -1,4 +1,4 @@
-"""What to do with columns that are not categories or numbers, such as dates."""
+"""Advice on columns that are neither categories nor numbers, such as dates."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from skgoss.columns.categories import Vocabulary
 from skgoss.utils.messages import type_name, warn
 
 _PARTS = "d.dt.year, d.dt.month and d.dt.day_of_week"
-# What to write for a column ``{0}``, such as X['sold'], by its kind and library.
+# Code that makes numbers of a column ``{0}``, such as X['sold'], by kind and library.
 _RECIPES = {
     "dates": {
         "pandas": "{0}.dt.year, {0}.dt.month and {0}.dt.day_of_week",
@@ -57,7 +57,7 @@ def unusable(name: Any, type_: str, library: str) -> str:
 
 
 def known_type(values: Sequence[Any]) -> str | None:
-    """The type of the first value of a type that there is advice for."""
+    """The first type among the values that there is advice for."""
     types = (type(value).__name__ for value in values)
     return next((name for name in types if name in _KIND_OF_TYPE), None)
 
@@ -79,15 +79,17 @@ def unusable_array(dtype: np.dtype[Any]) -> str:
 
 
 def _example(kind: str, name: Any, library: str) -> str:
+    """The end of a sentence: code that converts a column; '' if there is none."""
     recipe = _RECIPES.get(kind, {}).get(library)
     return "" if recipe is None else f", for example {recipe.format(f'X[{name!r}]')}"
 
 
-# Fewer values may be codes or groups, even if they look like numbers or dates.
-_FEW = 10
-# More values than this are names, if so many of the rows have their own.
-_MANY = 100
-_NEARLY_ALL = 0.75
+# Up to this number of values may be codes or groups, even if they look like dates.
+_MAX_GROUPS = 10
+# Values are categories if they are at most this many, or at most this fraction of rows.
+# Otherwise they are names.
+_MAX_CATEGORIES = 100
+_MAX_CATEGORY_FRACTION = 0.75
 
 # The problem and what to do, by the kind of text. No example of a value is shown: it
 # would differ between the folds of a search, and repeat the warning.
@@ -129,18 +131,20 @@ def warn_of_text(
 ) -> None:
     """Warn of columns of text that are dates, numbers, or different in most rows.
 
-    Columns that the user says are categorical, by dtype or option, are not looked at.
-    ``names`` are what the user calls the columns, and ``names_in_data`` those of the
-    data frame.
+    Columns that are categorical by their dtype or by an option are skipped. ``names``
+    are those that the user gave the columns, and ``names_in_data`` those of the data
+    frame.
     """
     found: dict[tuple[text_forms.Form, str], list[int]] = {}
-    for column, words in sorted(vocabularies.items()):
-        if words.text_of and len(words.values) > _FEW:
-            form = text_forms.find(words.values)
-            if form is None and len(words.values) > max(_MANY, _NEARLY_ALL * n_rows):
+    for column, vocabulary in sorted(vocabularies.items()):
+        if vocabulary.text_library and len(vocabulary.values) > _MAX_GROUPS:
+            form = text_forms.find(vocabulary.values)
+            if form is None and len(vocabulary.values) > max(
+                _MAX_CATEGORIES, _MAX_CATEGORY_FRACTION * n_rows
+            ):
                 form = _NAMES
             if form is not None:
-                found.setdefault((form, words.text_of), []).append(column)
+                found.setdefault((form, vocabulary.text_library), []).append(column)
     for (form, library), columns in found.items():
         listed = ", ".join(
             repr(j if names is None else str(names[j])) for j in columns[:5]
@@ -179,8 +183,8 @@ def _how_to_read(
 ) -> str:
     """The end of a sentence, without its stop: the code that reads text.
 
-    ``column`` is the code of the column. If several recipes are possible, the text says
-    what decides. Dates stay dates unless they are wanted ``to_numbers``.
+    ``column`` is the code of the column. If several recipes are possible, the text
+    names the condition of each. Dates stay dates unless ``to_numbers``.
     """
     if library == "pyarrow":
         column, library = f"{column}.to_pandas()", "pandas"

@@ -18,7 +18,7 @@ _DTYPE_OF_KIND = {
     code: np.dtype(name) for name, code in KINDS.items() if name != "bool"
 }
 _FLOATS = [code for name, code in KINDS.items() if name.startswith("float")]
-# A kind that no column has.
+# The kind of a column that has not been added to a `ColumnsBuilder`.
 _MISSING = 255
 
 
@@ -55,7 +55,7 @@ class Columns:
 
     @property
     def whole(self) -> Columns:
-        """The columns themselves, which are all there; those of CSR are made now."""
+        """The columns themselves; `CompressedRows` makes all of its columns here."""
         return self
 
     @property
@@ -71,7 +71,7 @@ class Columns:
         return self.n_categories
 
     def n_stored(self, n_threads: int) -> int:
-        """The number of stored values, if columns are made span by span; else 0."""
+        """The number of stored values of `CompressedRows`; 0 for other columns."""
         return 0
 
     @property
@@ -92,9 +92,10 @@ class Columns:
         return replace(self, n_features=len(features), **taken)
 
     def with_values(self, values: Mapping[int, NDArray[Any]]) -> Columns:
-        """Replace the values of some columns; one value for each row makes them dense.
+        """Replace the values of some columns.
 
-        Other values are those of the stored rows of a sparse column.
+        The new values of a column are one for each row, which makes it dense, or one
+        for each stored row of a sparse column.
         """
         if not values:
             return self
@@ -126,7 +127,7 @@ class Columns:
         return replace(self, n_features=n_features, owner=(self.owner, owner), **joined)
 
     def stored(self, column: int) -> NDArray[Any]:
-        """The values of a column in their dtype; stored values if it is sparse."""
+        """The values of a column; those that are stored if it is sparse."""
         length = self.n_rows
         if self.index is not None and self.length is not None and self.index[column]:
             length = int(self.length[column])
@@ -134,7 +135,7 @@ class Columns:
         return _view(self.address[column], self.stride[column], length, dtype)
 
     def stored_rows(self, column: int) -> NDArray[np.int32]:
-        """The rows of a column that have a stored value: a copy, in bounds."""
+        """The rows of a column that have a stored value: a copy that was checked."""
         if self.index is None or self.length is None or not self.index[column]:
             return np.arange(self.n_rows, dtype=np.int32)
         length = int(self.length[column])
@@ -168,10 +169,7 @@ class ColumnsBuilder:
         self.owner: list[Any] = []
 
     def add(self, matrices: Sequence[tuple[Any, NDArray[Any]]]) -> None:
-        """Add columns: pairs of their numbers and a matrix of their values.
-
-        Its dtype is one of `KINDS`.
-        """
+        """Add columns: pairs of their numbers, and a matrix of a dtype of `KINDS`."""
         self.owner.append(matrices)
         kernels.locate(
             [(at, matrix, KIND_OF_DTYPE[matrix.dtype]) for at, matrix in matrices],
@@ -197,7 +195,7 @@ class ColumnsBuilder:
 
 
 def changed() -> ValueError:
-    """The error for values that differ from those that were counted."""
+    """The error for values that have changed since they were counted."""
     return ValueError(
         "X changed while it was read: another thread or process wrote to its memory."
         " Pass a copy, or wait until the fit has ended before X is changed."
@@ -205,7 +203,7 @@ def changed() -> ValueError:
 
 
 def as_kind(values: NDArray[Any], name: str) -> NDArray[Any]:
-    """The values themselves if a kernel can read them, else as float64."""
+    """The values themselves if kernels can read them in place, else as float64."""
     if values.dtype in KIND_OF_DTYPE and values.flags.aligned:
         return values
     return as_floats(values, name)
@@ -234,9 +232,9 @@ def _view(address: Any, stride: Any, length: int, dtype: np.dtype) -> NDArray[An
 def row_positions(
     columns: Columns, rows: NDArray[np.int64] | None
 ) -> NDArray[np.int32] | None:
-    """Where each row of the data is among ``rows``, -1 if it is not.
+    """The position of each row of the data in ``rows``, -1 if it is not there.
 
-    None if all rows are read, or if no column is sparse, which alone needs it.
+    Only sparse columns need it: None if there are none, or if all rows are read.
     """
     if rows is None or not columns.is_sparse:
         return None

@@ -1,7 +1,7 @@
 """From arrays, data frames and sparse matrices to typed columns.
 
-All containers are read by `_ColumnReader.read`. A library of data frames that narwhals
-knows needs nothing here; a class in `dataframes` reads its columns in place.
+All containers are read by `_ColumnReader.read`. Data frames of any library that
+narwhals supports are read; a class in `dataframes` reads the columns of one in place.
 """
 
 from __future__ import annotations
@@ -154,12 +154,12 @@ class Reading:
         return values, schema
 
 
-# What is no data set, although users pass it as one.
+# Types that users pass as data sets, but that are none.
 _NOT_ROWS = (str, PathLike, Mapping, Iterator, type(None))
 
 
-def _no_number(X: Any) -> str:
-    """Words about the first value of an array that is neither a number nor a string."""
+def _wrong_value_hint(X: Any) -> str:
+    """The end of an error: the first value that is neither a number nor a string."""
     for (row, column), value in np.ndenumerate(
         np.atleast_2d(np.array(X, dtype=object))
     ):
@@ -172,7 +172,7 @@ def _no_number(X: Any) -> str:
 
 
 class _ColumnReader:
-    """Reads one data set: without a schema a training set, whose schema it makes."""
+    """Reads one data set. Without a schema it is a training set, and gets a schema."""
 
     schema: ColumnSchema  # that of a training set is set while it is read
 
@@ -224,7 +224,9 @@ class _ColumnReader:
             array = self._validated(X, dtype=dtype)
         except ValueError as error:
             n_features = None if self.learns else self.schema.n_features
-            advice = _not_2d(X, n_features) or _string(X, learns=self.learns)
+            advice = _not_2d_error(X, n_features) or _string_error(
+                X, learns=self.learns
+            )
             if not advice:
                 raise
             raise ValueError(advice) from error
@@ -233,7 +235,7 @@ class _ColumnReader:
         return self._with_categories(_matrix_columns(as_kind(array, "X")), set())
 
     def _validated(self, X: Any, **options: Any) -> Any:
-        """``X``, validated by scikit-learn; NaN and infinities are allowed."""
+        """``X``, validated by scikit-learn. NaN and infinities are allowed."""
         names = self._checked_names(X)
         try:
             array = check_array(
@@ -246,7 +248,9 @@ class _ColumnReader:
         except OverflowError as error:
             raise ValueError(f"X must hold numbers: {error}.") from error
         except TypeError as error:
-            raise TypeError(f"X must hold numbers: {error}.{_no_number(X)}") from error
+            raise TypeError(
+                f"X must hold numbers: {error}.{_wrong_value_hint(X)}"
+            ) from error
         if array.dtype.kind in "mM":
             raise ValueError(column_advice.unusable_array(array.dtype))
         self._set_or_check(array, names)
@@ -317,28 +321,29 @@ class _ColumnReader:
         return self.categories.encode_numbers(data, names, encoded, learn=self.learns)
 
     def _frame_columns(self, frame: dataframes.DataFrame) -> Columns:
+        """The columns of a data frame: in place where kernels can read them."""
         X = frame.native
         # scikit-learn raises its own error for an array of the same shape.
         if 0 in X.shape:
             check_array(np.empty(X.shape), estimator=self.owner, input_name="X")
         self._check_frame(frame)
-        memory = self.categories
-        if memory.unplaced is not None:
-            memory = memory.assign_unplaced(_word_columns(frame))
+        known = self.categories
+        if known.unplaced is not None:
+            known = known.assign_unplaced(_columns_to_encode(frame))
         layout = ColumnsBuilder(*X.shape)
-        located = frame.locate(layout, memory.columns(learn=self.learns))
-        rest, encoded = [], set()
+        located = frame.locate(layout, known.columns(learn=self.learns))
+        converted, encoded = [], set()
         for j in layout.missing():
             series: Any = located[j] if j in located else frame.series(j)
-            if j in located or _is_encoded(memory, j, series, self.learns):
+            if j in located or _is_encoded(known, j, series, self.learns):
                 encoded.add(j)
-                values = memory.encode(
+                values = known.encode(
                     j, series, threads.n_threads(self.n_jobs), learn=self.learns
                 )
             else:
                 values = _numbers(series)
-            rest.append((np.array([j], dtype=np.int64), values[:, None]))
-        layout.add(rest)
+            converted.append((np.array([j], dtype=np.int64), values[:, None]))
+        layout.add(converted)
         return self._with_categories(layout.columns(), encoded)
 
     def _check_frame(self, frame: dataframes.DataFrame) -> None:
@@ -353,6 +358,7 @@ class _ColumnReader:
                 self.schema.check(frame.native, self.owner, by_name=self.by_name)
 
     def _object_columns(self, array: NDArray[Any]) -> Columns:
+        """The columns of an array of objects, of which some are categorical."""
         layout, encoded = ColumnsBuilder(*array.shape), set()
         for j in range(array.shape[1]):
             series = factorize.ArrayColumn(j, array[:, j])
@@ -365,10 +371,10 @@ class _ColumnReader:
         return self._with_categories(layout.columns(), encoded)
 
 
-def _not_2d(X: Any, n_features: int | None) -> str:
-    """The error for a row or a column alone, of scikit-learn's words; '' otherwise.
+def _not_2d_error(X: Any, n_features: int | None) -> str:
+    """The error for a single row or column, as scikit-learn words it; '' otherwise.
 
-    ``n_features`` are those of a model.
+    ``n_features`` is the number of columns of a model.
     """
     if np.ndim(X) != 1:
         return ""
@@ -386,7 +392,7 @@ def _not_2d(X: Any, n_features: int | None) -> str:
     )
 
 
-def _string(X: Any, *, learns: bool) -> str:
+def _string_error(X: Any, *, learns: bool) -> str:
     """The error for a string that is not a number, in an array; '' without one."""
     if isinstance(X, np.ndarray) and X.dtype.kind not in "OUST":
         return ""
@@ -419,19 +425,19 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def word_columns(X: Any) -> list[int]:
+def columns_to_encode(X: Any) -> list[int]:
     """The columns of a data frame that hold strings or categories; else none."""
     frame = None if issparse(X) else dataframes.as_dataframe(X)
-    return [] if frame is None else _word_columns(frame)
+    return [] if frame is None else _columns_to_encode(frame)
 
 
-def _word_columns(frame: dataframes.DataFrame) -> list[int]:
+def _columns_to_encode(frame: dataframes.DataFrame) -> list[int]:
     n_columns = frame.native.shape[1]
     return [j for j in range(n_columns) if factorize.needs_encoding(frame.series(j))]
 
 
 def names(X: Any) -> list[str] | None:
-    """The names of a data frame's columns; None if ``X`` is no data frame."""
+    """The names of a data frame's columns; None if ``X`` is not a data frame."""
     found = given_names(X)
     return None if found is None else list(map(str, found))
 
@@ -467,6 +473,7 @@ def _filled(X: np.ma.MaskedArray) -> NDArray[Any]:
 
 
 def _matrix_columns(matrix: NDArray[Any]) -> Columns:
+    """The columns of a matrix of a dtype that kernels read, in place."""
     n_rows, n_features = matrix.shape
     address = np.empty(n_features, dtype=np.uint64)
     stride = np.empty(n_features, dtype=np.int64)
@@ -476,7 +483,7 @@ def _matrix_columns(matrix: NDArray[Any]) -> Columns:
 
 
 def _is_encoded(
-    memory: categories.Categories, j: int, series: nw.Series[Any], learn: bool
+    known: categories.Categories, j: int, series: nw.Series[Any], learn: bool
 ) -> bool:
     """Whether the values of a column are encoded before they become float64.
 
@@ -485,7 +492,7 @@ def _is_encoded(
     """
     if factorize.needs_encoding(series):
         return True
-    if j not in memory.columns(learn=learn) or series.null_count() == len(series):
+    if j not in known.columns(learn=learn) or series.null_count() == len(series):
         return False
     dtype = series.dtype
     if dtype in _READABLE:
@@ -499,7 +506,7 @@ def _numbers(series: nw.Series[Any]) -> NDArray[Any]:
     if dtype in _READABLE:
         if dtype.is_float() or not series.null_count():
             return as_kind(series.to_numpy(), _named(series))
-        # Arrow refuses to cast integers that float64 does not hold exactly.
+        # Arrow raises an error for integers that float64 does not hold exactly.
         values = np.full(len(series), np.nan)
         values[~series.is_null().to_numpy()] = series.drop_nulls().to_numpy()
         return values
@@ -516,6 +523,7 @@ def _numbers(series: nw.Series[Any]) -> NDArray[Any]:
 
 
 def _unusable(series: nw.Series[Any] | factorize.ArrayColumn, type_: str) -> ValueError:
+    """The error for a column of values of a type that are not numbers."""
     library = factorize.library(series)
     return ValueError(column_advice.unusable(series.name, type_, library))
 

@@ -28,10 +28,10 @@ class DataFrame:
     def locate(
         self, builder: ColumnsBuilder, categorical: Container[int]
     ) -> dict[int, ArrayColumn]:
-        """Add columns of numbers in memory; return those of categories, by number.
+        """Add the columns of numbers that can be read in place.
 
-        Narwhals need not read these. The columns of numbers that are ``categorical``
-        are not converted.
+        Returns the columns of categories that narwhals need not read, by number.
+        Columns of numbers that are ``categorical`` are not converted.
         """
         return {}
 
@@ -108,7 +108,7 @@ _CLASSES = {
 
 
 def as_dataframe(X: Any) -> DataFrame | None:
-    """``X`` as a data frame in memory; None if it is none that narwhals reads.
+    """``X`` as a data frame in memory; None if narwhals does not read it.
 
     Lazy frames are collected, and streams of Arrow are read.
     """
@@ -131,11 +131,12 @@ def as_dataframe(X: Any) -> DataFrame | None:
 
 
 def is_in_memory(X: Any) -> bool:
-    """Whether ``X`` is a data frame in memory, told by its class alone."""
+    """Whether ``X`` is a data frame in memory, judged by its class alone."""
     return _class_of(X) is not None
 
 
 def _class_of(X: Any) -> type[DataFrame] | None:
+    """The class above for a data frame of an imported library; None: there is none."""
     for (library, name), wrapper in _CLASSES.items():
         native = getattr(sys.modules.get(library), name, None)
         if native is not None and isinstance(X, native):

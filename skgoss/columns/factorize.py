@@ -21,10 +21,7 @@ Factorized = tuple[list[Any], NDArray[np.integer[Any]]]
 
 @dataclass(frozen=True, eq=False)
 class ArrayColumn:
-    """An array as a column: of objects, or of another dtype of narwhals.
-
-    Used like a narwhals Series.
-    """
+    """An array as a column, with the methods of a narwhals Series that we use."""
 
     name: Any
     values: Any
@@ -43,7 +40,7 @@ class ArrayColumn:
         return self.values
 
     def null_count(self) -> int:
-        """How many values are missing."""
+        """The number of missing values."""
         return sum(map(is_missing, self.to_list()))
 
 
@@ -74,15 +71,12 @@ def text_library(series: nw.Series[Any] | ArrayColumn) -> str:
 
 
 def factorize(series: nw.Series[Any] | ArrayColumn) -> Factorized:
-    """The distinct values of a column, missing ones among them, and codes of rows.
-
-    A code is the number of a value among the distinct ones; -1 if it is missing.
-    """
+    """The distinct values of a column, and the codes of its rows: see `Factorized`."""
     factorize_native = _FACTORIZE.get(series.implementation)
     if factorize_native is None or not isinstance(series.dtype, _ENCODED):
         return factorize_values(series.to_list())
     values, index = factorize_native(series.to_native())
-    # Most are; dictionaries of Arrow may contain values twice, and missing values.
+    # Only dictionaries of Arrow may contain a value twice, or missing values.
     if set(map(type, values)) <= _NEVER_MISSING and len(set(values)) == len(values):
         return values, index
     distinct, codes = factorize_values(values)
@@ -90,7 +84,7 @@ def factorize(series: nw.Series[Any] | ArrayColumn) -> Factorized:
 
 
 def factorize_values(values: Iterable[Any]) -> Factorized:
-    """The same of any hashable values."""
+    """The distinct values and the codes of hashable values."""
     code_of: dict[Any, int] = {}
     codes = [code_of.setdefault(value, len(code_of)) for value in values]
     table = np.arange(len(code_of))
@@ -111,7 +105,7 @@ def is_missing(value: Any) -> bool:
 def small_categorical(native: Any) -> Any:
     """The Categorical of a pandas column; None if it has far more categories than rows.
 
-    It is quick to look up all categories, unless there are very many.
+    To look up all its categories is then slower than to factorize its rows.
     """
     values = getattr(native, "array", native)
     categories = getattr(values, "categories", None)
@@ -139,7 +133,7 @@ def _factorize_arrow(chunks: Any) -> Factorized:
     if pyarrow.types.is_string_view(chunks.type):
         chunks = chunks.cast(pyarrow.large_string())
     distinct: list[Any] = []
-    of_chunks = [np.empty(0, dtype=np.int64)]
+    chunk_codes = [np.empty(0, dtype=np.int64)]
     first, dictionary = 0, None
     for chunk in chunks.dictionary_encode().chunks:
         if dictionary is None or not dictionary.equals(chunk.dictionary):
@@ -147,8 +141,8 @@ def _factorize_arrow(chunks: Any) -> Factorized:
             distinct += dictionary.to_pylist()
         codes = chunk.indices.cast(pyarrow.int64()).fill_null(-1)
         codes = codes.to_numpy(zero_copy_only=False)
-        of_chunks.append(np.where(codes < 0, -1, codes + first))
-    return distinct, np.concatenate(of_chunks)
+        chunk_codes.append(np.where(codes < 0, -1, codes + first))
+    return distinct, np.concatenate(chunk_codes)
 
 
 _FACTORIZE: dict[nw.Implementation | None, Callable[[Any], Factorized]] = {

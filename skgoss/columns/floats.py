@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 # NumPy silently converts these types: dates to counts of days, b"1" to 1.
-NO_NUMBERS = (bytes, np.datetime64, np.timedelta64)
+NOT_NUMBERS = (bytes, np.datetime64, np.timedelta64)
 
 
 def as_floats(values: ArrayLike, name: str) -> NDArray[np.float64]:
-    """Convert numbers to float64; those of this dtype are returned as they are.
+    """Convert numbers to float64; an array of this dtype is returned as it is.
 
     None becomes NaN. ValueError, with the ``name`` of the values, if one is masked, not
     a real number, or an integer too large for float64.
@@ -33,7 +33,7 @@ def as_floats(values: ArrayLike, name: str) -> NDArray[np.float64]:
 
 
 def check_no_name(values: Any, name: str) -> None:
-    """Check that values are not the name of a column; ValueError otherwise."""
+    """Raise ValueError if values are a string, such as the name of a column."""
     if isinstance(values, str):
         raise ValueError(
             f"{name} must be an array, got the str {values!r}: pass the column itself,"
@@ -42,7 +42,7 @@ def check_no_name(values: Any, name: str) -> None:
 
 
 def check_unmasked(values: Any, name: str) -> None:
-    """Check that no value of a masked array is masked; ValueError otherwise."""
+    """Raise ValueError if a value of a masked array is masked."""
     if np.ma.is_masked(values):
         raise ValueError(
             f"{name} has masked values, which are not allowed: fill them in, or drop"
@@ -51,9 +51,12 @@ def check_unmasked(values: Any, name: str) -> None:
 
 
 def _wrong_type(array: NDArray[Any]) -> str | None:
-    """The type of values that are not numbers, although NumPy may convert them."""
+    """The name of a type among the values that is not a number; None if there is none.
+
+    NumPy may convert such values.
+    """
     if array.dtype.kind == "O":
         types = set(map(type, array.ravel().tolist()))
-        wrong = [t.__name__ for t in types if issubclass(t, NO_NUMBERS)]
+        wrong = [t.__name__ for t in types if issubclass(t, NOT_NUMBERS)]
         return wrong[0] if wrong else None
     return None if array.dtype.kind in "biufU" else str(array.dtype)

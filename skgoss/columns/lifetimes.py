@@ -15,27 +15,27 @@ from skgoss.utils.messages import one_line
 Floats = NDArray[np.float64]
 
 _EVENTS = (0.0, 1.0)
-# Of events that are coded: R's survival has 1 and 2, too, and competing events are 2.
+# Codes of events: R's survival also uses 1 and 2, and competing events are coded by 2.
 _CODES = (*_EVENTS, 2.0)
 
 
 @dataclass(frozen=True, eq=False)
 class Lifetimes:
-    """What a target with lifetimes holds, as numbers."""
+    """The two or three columns of a target with lifetimes."""
 
-    # Whether the event was seen, and the time of the event or of the last look; or the
-    # lower and the upper bound of the time of the event. Then the number of a stratum.
+    # Either whether the event was observed, and the time of the event or of censoring;
+    # or the lower and the upper bound of the event time. Then the number of a stratum.
     columns: list[Floats]
     names: list[str]  # what messages call the columns
     are_bounds: bool | None  # None: a column may hold bounds or codes of events
 
     def bounds(self, *, from_0: bool) -> Floats:
-        """The bounds between which the event of each row happened, and its stratum.
+        """The bounds of each row's event time, and its stratum.
 
         Returns an array of shape (n_rows, 2) or (n_rows, 3). Both bounds are equal if
-        the time is known; the upper bound is infinite if the event was not seen.
+        the time is known; the upper bound is infinite if the row is right-censored.
         ValueError if values are neither events and times nor bounds. Times must be
-        above 0, or ``from_0``.
+        above 0, or at least 0 if ``from_0``.
         """
         (first, second, *strata), names = self.columns, self.names
         what = "times >= 0" if from_0 else "times above 0"
@@ -62,11 +62,14 @@ def read(
 ) -> Lifetimes:
     """The lifetimes in a structured array, data frame, array or list.
 
-    Unless it is known, whether they ``are_bounds`` is told by the first of two or three
-    columns. If it holds only 0 and 1, it has events. Otherwise, or if 'lower' is in its
-    name or an upper bound is infinite, it has lower bounds; but a column of only the
-    numbers 0 to 2 may hold codes of events, too, in the second column after the times.
-    ValueError if there are no such columns, or values are missing or strings.
+    If ``are_bounds`` is None, the first of the two or three columns decides:
+
+    - it has lower bounds if 'lower' is in its name, or if an upper bound is infinite;
+    - otherwise, it has events if it holds only 0 and 1;
+    - otherwise, it has lower bounds. But if the first or the second column holds only
+      the numbers 0 to 2, these may be codes of events, and the question stays open.
+
+    ValueError if there are not two or three columns, or values are missing or strings.
     """
     several = targets.several_columns(y, None, name)
     columns, names = ([], []) if several is None else several
@@ -85,7 +88,7 @@ def read(
 
 
 def _are_bounds(first: Floats, second: Floats) -> bool | None:
-    """Whether two columns are bounds, by their values; None: they do not tell."""
+    """Whether two columns are bounds, by their values; None: it is not clear."""
     if np.isinf(second).any() and (second >= first).all():
         return True
     if np.isin(first, _EVENTS).all():
@@ -99,12 +102,13 @@ def bounds(y: Any, n_rows: int, name: str = "y", *, from_0: bool = True) -> Floa
     return read(y, n_rows, name).bounds(from_0=from_0)
 
 
-def is_of_order(objective: str) -> bool:
-    """Whether an objective learns only the order of events, as Cox's do."""
+def uses_order_only(objective: str) -> bool:
+    """Whether only the order of events counts for an objective, as for Cox's."""
     return objective.startswith("cox")
 
 
 def _unclear(first: Floats, second: Floats, names: list[str]) -> ValueError:
+    """The error for columns that may hold bounds or codes of events."""
     name, values, bounds = names[1], second, "upper bounds"
     advice = "Events come first, before times"
     if np.isin(first, _CODES).all():
@@ -121,6 +125,7 @@ def _unclear(first: Floats, second: Floats, names: list[str]) -> ValueError:
 
 
 def _swapped(first: str, second: str) -> ValueError:
+    """The error for events that come after times."""
     return ValueError(
         f"{second} holds only codes of events, which come first, before the times of"
         f" {first}. Pass y[['event', 'time']] of a data frame with columns of these"
@@ -133,10 +138,10 @@ def _events(values: NDArray[Any], name: str) -> Floats:
     try:
         return _numbers(values, name)
     except ValueError as error:
-        words = dict.fromkeys(v for v in values.tolist() if isinstance(v, str))
-        if not words:
+        texts = dict.fromkeys(v for v in values.tolist() if isinstance(v, str))
+        if not texts:
             raise
-        found = one_line(", ".join(map(repr, words)), 60)
+        found = one_line(", ".join(map(repr, texts)), 60)
         raise ValueError(
             f"{name} must say by True or 1 that the event was seen, and by False or 0"
             f" that it was not, but holds {found}. Compare it with the value that means"
@@ -145,19 +150,21 @@ def _events(values: NDArray[Any], name: str) -> Floats:
 
 
 def _numbers(values: NDArray[Any], name: str) -> Floats:
+    """Values as floats; ValueError if one is missing or text."""
     numbers = as_floats(values, name)
     _check(~np.isnan(numbers), numbers, name, "no missing values: leave out such rows")
     return numbers
 
 
 def _check(fits: NDArray[np.bool_], values: Floats, name: str, wanted: str) -> None:
+    """Raise ValueError with the first row that does not fit."""
     if not fits.all():
         row = int(np.argmin(fits))
         raise ValueError(f"{name} must hold {wanted}, but row {row} is {values[row]}.")
 
 
 def check_events(bounds: Floats, weight: Floats | None, has: str = "") -> None:
-    """Check that the event of a row whose weight is not 0 was seen; else ValueError."""
+    """Raise ValueError if no row of positive weight has an observed event."""
     counts = True if weight is None else weight > 0
     if not (np.isfinite(bounds[:, 1]) & counts).any():
         raise ValueError(f"{has}no event, so there is nothing to learn from it.")
@@ -166,13 +173,13 @@ def check_events(bounds: Floats, weight: Floats | None, has: str = "") -> None:
 def check(
     bounds: Floats, weight: Floats | None, objective: str, name: str, is_training: bool
 ) -> None:
-    """Check that bounds fit an objective, which learns from those of a training set.
+    """Raise ValueError unless the bounds of rows suit an objective.
 
-    Rows of weight 0 need not. Otherwise ValueError.
+    Rows of weight 0 are ignored. Those of a training set must have something to learn.
     """
     counts = np.arange(len(bounds)) if weight is None else np.flatnonzero(weight > 0)
     lower, upper, *strata = bounds[counts].T
-    if is_of_order(objective):
+    if uses_order_only(objective):
         fits = (upper == lower) | np.isinf(upper)
         if not fits.all():
             row = counts[np.argmin(fits)]
@@ -186,7 +193,7 @@ def check(
     if not is_training:
         return
     check_events(bounds, weight, f"{name} has ")
-    if not is_of_order(objective):
+    if not uses_order_only(objective):
         return
     stratum = strata[0] if strata else np.zeros(len(lower))
     _, number, size = np.unique(stratum, return_inverse=True, return_counts=True)
@@ -196,11 +203,11 @@ def check(
             f"The stratum {bounds[row, 2]:g} of {name} has row {row} only: join it with"
             " another."
         )
-    # Who is censored at the time of an event has outlived it.
+    # A row that is censored at the time of an event has outlived it.
     after = np.where(np.isinf(upper), np.nextafter(lower, np.inf), lower)
     last = np.zeros(len(size))
     np.maximum.at(last, number, after)
-    # Events of rows that nobody outlives tell nothing.
+    # An event carries information only if another row outlives it.
     if not (upper < last[number]).any():
         row = counts[np.argmin(upper)]
         raise ValueError(

@@ -31,10 +31,10 @@ def merged(
 ) -> tuple[Columns | StackedColumns, ColumnSchema]:
     """Check that all ranks have the same columns, and merge their categories.
 
-    All ranks call this at the same time, each with the columns of its rows. ``learned``
-    tells whether the categories have been learned from them. The columns that are
-    returned have the numbers of the categories of all ranks, and the schema is the same
-    on all ranks.
+    All ranks call this at the same time, each with the columns of its rows. If
+    ``learned``, the categories of the schema are those of these rows. The columns that
+    are returned have the numbers of the categories of all ranks, and the schema is the
+    same on all ranks.
 
     ValueError if numbers or names of columns differ, or if a column holds strings or
     categories in one part and numbers in another. The message names the parts.
@@ -45,8 +45,8 @@ def merged(
         )
     own = schema.categories.vocabularies if learned else {}
     facts = _ColumnFacts.from_schema(schema, own)
-    numbers, of_ranks = zip(*parts.of_ranks_with_rows(facts), strict=True)
-    vocabularies = _merged_vocabularies(of_ranks, list(map(names_of_parts, numbers)))
+    numbers, rank_facts = zip(*parts.gather_from_ranks_with_rows(facts), strict=True)
+    vocabularies = _merged_vocabularies(rank_facts, list(map(names_of_parts, numbers)))
     if not learned:
         return columns, schema
     if vocabularies:
@@ -57,10 +57,10 @@ def merged(
 def from_pieces(
     read: Sequence[tuple[Columns, ColumnSchema]], locations: Sequence[str]
 ) -> tuple[StackedColumns, ColumnSchema]:
-    """The columns of rows that were read in pieces, with the categories of all.
+    """The columns of rows that were read in pieces, with the categories of all pieces.
 
-    ``read`` is what was learned from each piece, and ``locations`` what messages call
-    the pieces. ValueError as in `merged`. The message names two pieces.
+    ``read`` has the columns and the schema of each piece, and ``locations`` the names
+    of the pieces in messages. ValueError as in `merged`. The message names two pieces.
     """
     learned = [schema.categories.vocabularies for _, schema in read]
     facts = [
@@ -94,32 +94,38 @@ class _ColumnKind(NamedTuple):
     values: list[Any] = []  # noqa: RUF012 - is not changed
     is_ordered: bool = False
     needs_encoding: bool = False
-    text_of: str = ""
+    text_library: str = ""
 
     @classmethod
-    def from_vocabulary(cls, words: Vocabulary) -> _ColumnKind:
+    def from_vocabulary(cls, vocabulary: Vocabulary) -> _ColumnKind:
         kind: str | None = "numbers of categories"
-        if words.is_ordered:
-            kind = f"the ordered categories {words.values}"
-        elif not words.values:
+        if vocabulary.is_ordered:
+            kind = f"the ordered categories {vocabulary.values}"
+        elif not vocabulary.values:
             kind = None
-        elif words.needs_encoding:
+        elif vocabulary.needs_encoding:
             kind = "strings or categories"
         return cls(
-            kind, words.values, words.is_ordered, words.needs_encoding, words.text_of
+            kind,
+            vocabulary.values,
+            vocabulary.is_ordered,
+            vocabulary.needs_encoding,
+            vocabulary.text_library,
         )
 
     def vocabulary(self, values: Iterable[Any]) -> Vocabulary:
-        """The vocabulary of this kind for all rows, which hold some values."""
+        """The vocabulary of a column of this kind whose rows hold some values."""
         values = self.values if self.is_ordered else in_order(values)
-        return Vocabulary(values, self.is_ordered, self.needs_encoding, self.text_of)
+        return Vocabulary(
+            values, self.is_ordered, self.needs_encoding, self.text_library
+        )
 
 
 _NUMBERS = _ColumnKind("numbers")
 
 
 class _ColumnFacts(NamedTuple):
-    """What must be the same in all rows: columns, their names, the kinds of values."""
+    """What must be the same in all rows: names of columns, kinds of values."""
 
     n_features: int
     names: list[str] | None
@@ -131,8 +137,8 @@ class _ColumnFacts(NamedTuple):
     ) -> _ColumnFacts:
         names = schema.feature_names
         kinds = {
-            column: _ColumnKind.from_vocabulary(words)
-            for column, words in vocabularies.items()
+            column: _ColumnKind.from_vocabulary(vocabulary)
+            for column, vocabulary in vocabularies.items()
         }
         return cls(schema.n_features, None if names is None else names.tolist(), kinds)
 
@@ -170,35 +176,35 @@ def _with_categories(
     own: dict[int, Vocabulary],
     merged: dict[int, Vocabulary],
 ) -> Any:
-    """The columns with the numbers of other categories."""
+    """The columns with the numbers of the ``merged`` categories, not their own."""
     if isinstance(columns, StackedColumns):
         pieces = (_with_categories(piece, own, merged) for piece in columns.pieces)
         return StackedColumns(tuple(pieces))
     numbered = {}
-    for column, words in merged.items():
-        if columns.n_rows and own[column].values != words.values:
-            values = [*words.look_up(own[column].values), np.nan]
-            table = np.array(values, dtype=words.dtype)
+    for column, vocabulary in merged.items():
+        if columns.n_rows and own[column].values != vocabulary.values:
+            values = [*vocabulary.look_up(own[column].values), np.nan]
+            table = np.array(values, dtype=vocabulary.dtype)
             numbered[column] = looked_up(table, columns.stored(column))
     return with_n_categories(columns.whole.with_values(numbered), merged)
 
 
 class GrowingVocabulary:
-    """The categories of a column whose rows come in batches.
+    """The categories of a column whose rows are read in batches.
 
-    While it grows, categories are numbered in the order in which they first occur.
+    Until all are read, categories have numbers in the order of their first occurrence.
     """
 
     def __init__(self) -> None:
         self._number_of: dict[Any, int] = {}
         self._kind = _ColumnKind(None)
 
-    def add(self, words: Vocabulary) -> NDArray[np.float64]:
-        """Add the categories of a batch; return their numbers, and NaN.
+    def add(self, vocabulary: Vocabulary) -> NDArray[np.float64]:
+        """Add the categories of a batch; return a table of their numbers, and NaN.
 
         ValueError if they are of another kind than those before.
         """
-        kind = _ColumnKind.from_vocabulary(words)
+        kind = _ColumnKind.from_vocabulary(vocabulary)
         if self._kind.kind is None:
             self._kind = kind
         if kind.kind not in (None, self._kind.kind):
@@ -206,17 +212,17 @@ class GrowingVocabulary:
                 f"a column holds {kind.kind}, but {self._kind.kind} in rows before."
             )
         number_of = self._number_of
-        numbers = [number_of.setdefault(v, len(number_of)) for v in words.values]
+        numbers = [number_of.setdefault(v, len(number_of)) for v in vocabulary.values]
         return np.array([*numbers, np.nan])
 
     def finished(self) -> tuple[Vocabulary, NDArray[np.float64]]:
-        """All categories, and the final numbers of those that were added, and NaN."""
-        words = self._kind.vocabulary(self._number_of)
-        return words, np.array([*words.look_up(self._number_of), np.nan])
+        """All categories, and the table from the numbers so far to the final ones."""
+        vocabulary = self._kind.vocabulary(self._number_of)
+        return vocabulary, np.array([*vocabulary.look_up(self._number_of), np.nan])
 
 
 def looked_up(
     table: NDArray[np.floating[Any]], numbers: NDArray[Any]
 ) -> NDArray[np.floating[Any]]:
-    """The entries of a table, whose last one is for NaN."""
+    """The entries of a table at some indices; its last entry is for NaN."""
     return table[np.where(np.isnan(numbers), -1, numbers).astype(np.intp)]

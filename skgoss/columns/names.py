@@ -52,7 +52,7 @@ def unknown_column(
 
 
 def numbered(categorical_feature: Any, names: Sequence[str] | None) -> Any:
-    """Categorical columns, with numbers in place of the user's names."""
+    """``categorical_feature`` with the numbers of columns that the user has named."""
     if names is None or not isinstance(categorical_feature, list):
         return categorical_feature
     number = {name: j for j, name in enumerate(names)}

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from skgoss.columns import by_row
+from skgoss.columns import per_row
 from skgoss.columns.floats import check_no_name, check_unmasked
 from skgoss.distributed.collectives import ALONE, Collectives
 from skgoss.distributed.row_partition import Parts, RowPartition, names_of_parts
@@ -18,7 +18,7 @@ from skgoss.utils.messages import warn
 
 # A single query with more documents than this gives a warning; scikit-learn's checks
 # have 150.
-MANY_DOCUMENTS = 200
+MAX_SINGLE_QUERY = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,9 +31,9 @@ class Queries:
     boundaries: NDArray[np.int64]
     # (n_rows,): the rows in stable order by query; None: they are sorted already.
     order: NDArray[np.int64] | None
-    # (n_queries,): the number of each query among those of all processes, ascending. A
-    # process that holds all rows has 0 to n_queries - 1. Random numbers of a query are
-    # keyed by it, those of a row's query by ``global_number[number]``.
+    # (n_queries,): the number of each query among those of all processes, ascending: 0
+    # to n_queries - 1 if one process holds all rows. It is the key of the query's
+    # random numbers. That of a row's query is ``global_number[number]``.
     global_number: NDArray[np.int64]
     # The number of queries of all processes. Each query is on one of them.
     n_global: int
@@ -79,13 +79,13 @@ class Queries:
     def take(
         self, rows: NDArray[np.int64] | None, collectives: Collectives = ALONE
     ) -> Queries:
-        """The queries of some rows of each process, numbered again; None: of all."""
+        """The queries of some rows of each process, with new numbers; None: of all."""
         if rows is None:
             return self
         return Queries.from_ids(self.number[rows], self.global_number, collectives)
 
     def partition(self, collectives: Collectives) -> RowPartition:
-        """Which of the queries of all processes these are."""
+        """The partition of the queries of all processes, of which these are a part."""
         numbers = self.global_number
         ends = np.flatnonzero(np.diff(numbers, append=-1) != 1) + 1
         length = np.diff(ends, prepend=0)
@@ -137,7 +137,7 @@ def make(
         if parts is not None:
             _check_only_part(parts)
         number, keys = np.zeros(n_rows, dtype=np.int64), None
-        if n_rows > MANY_DOCUMENTS:
+        if n_rows > MAX_SINGLE_QUERY:
             warn(
                 f"Neither {prefix}qid nor {prefix}group is given: all {n_rows} rows are"
                 f" treated as one query. Pass {prefix}qid, the query of each row."
@@ -146,16 +146,16 @@ def make(
 
 
 def _ids(qid: ArrayLike, n_rows: int, name: str) -> NDArray[Any]:
-    """The query of each row, as the user names it."""
+    """The identifier of each row's query, of any type."""
     advice = f" Sizes of queries are passed as {name.replace('qid', 'group')}."
-    return by_row.values(qid, n_rows, name, advice)
+    return per_row.values(qid, n_rows, name, advice)
 
 
 def _ranks(
     ids: NDArray[Any], name: str, parts: Parts | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
-    """The number of each row's query, and its number among the queries of all parts."""
-    distinct, number = by_row.distinct(ids, name)
+    """The number of each row's query, and the numbers of queries among all parts."""
+    distinct, number = per_row.distinct(ids, name)
     keys = None if parts is None else _global_ranks(ids, distinct, name, parts)
     return number.astype(np.int64), keys
 
@@ -197,6 +197,7 @@ def _in_order(number: NDArray[np.int64], parts: Parts) -> NDArray[np.int64]:
 
 
 def _check_only_part(parts: Parts) -> None:
+    """Raise ValueError if several parts have rows: one query must be in one part."""
     here = [part for part in parts.numbers if parts.lengths[part]]
     where = sorted(chain.from_iterable(parts.collectives.all_gather(here)))
     if len(where) > 1:
@@ -204,6 +205,7 @@ def _check_only_part(parts: Parts) -> None:
 
 
 def _spread(query: str, parts: list[int]) -> ValueError:
+    """The error for a query whose rows are in several parts."""
     return ValueError(
         f"{query} has rows in the {names_of_parts(parts)} of the data, but the rows of"
         " a query must be in one part. Partition the data accordingly."
@@ -221,11 +223,10 @@ def sizes(
 ) -> NDArray[np.int64]:
     """Check sizes of queries, whose sum must be ``n_rows`` unless this is None.
 
-    ``advice`` ends messages: users pass the query of each row.
+    ``advice`` ends messages, as users often pass the query of each row instead.
     """
     if isinstance(group, numbers.Number):
         raise ValueError(f"{name} must be a list of sizes of queries, got {group!r}.")
-    check_no_name(group, name)
     check_no_name(group, name)
     check_unmasked(group, name)
     values = np.asarray(group)

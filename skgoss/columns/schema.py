@@ -16,7 +16,7 @@ from skgoss.utils import sklearn_private
 
 @dataclass(frozen=True, eq=False)
 class ColumnSchema:
-    """The columns of a training set: their number, names and categories."""
+    """The columns of a training set."""
 
     n_features: int
     # (n_features,): the names of a data frame's columns: ``feature_names_in_`` of an

@@ -18,11 +18,12 @@ from skgoss.columns.columns import KIND_OF_DTYPE, Columns, as_kind, changed
 from skgoss.utils.locks import cached_property
 from skgoss.utils.plain_values import INT32_MAX
 
-# The bytes of a span of columns that are made together, and the most spans.
+# The size in bytes of the spans of columns that are made together, unless there would
+# be more spans than the second number.
 SPAN_BYTES = 24 << 20
 MAX_SPANS = 16
 
-# The number of entries for which another thread pays off.
+# The smallest number of entries of a thread.
 ENTRIES_PER_THREAD = 1 << 16
 
 
@@ -65,6 +66,7 @@ def _check_bsr(X: Any) -> None:
 def _check_compressed(
     X: Any, major: int, minor: int, n_dimensions: int = 1, n_threads: int = 1
 ) -> None:
+    """Check CSR, CSC or BSR of ``major`` rows, columns or rows of blocks."""
     indptr, indices = X.indptr, X.indices
     _check_array("data", X.data, n_dimensions)
     _check_integers("indices", indices, 0, minor, n_threads)
@@ -137,13 +139,13 @@ def _check_integers(
         raise _broken(f"{name} holds {values.dtype} values instead of integers")
     if len(values) == 0:
         return
-    low, high = _ends(values, n_threads)
+    low, high = _range(values, n_threads)
     if not least <= low <= high < stop:
         raise _broken(f"{name} holds values outside {least}..{stop - 1}")
 
 
-def _ends(values: NDArray[Any], n_threads: int) -> tuple[int, int]:
-    """The least and the greatest of some integers."""
+def _range(values: NDArray[Any], n_threads: int) -> tuple[int, int]:
+    """The smallest and the largest of some integers."""
     flags, dtype = values.flags, values.dtype
     if dtype.kind == "i" and dtype.isnative and flags.aligned and flags.c_contiguous:
         return code_kernels.ends(values, n_threads)
@@ -189,7 +191,8 @@ def whole_columns(X: Any) -> Columns:
     if X.format == "csc":
         csc = sp.csc_array((X.data, X.indices, _copied_starts(X)), shape=X.shape)
     elif X.format == "csr":
-        # SciPy counts indices, and then writes without a look at the counts.
+        # SciPy counts indices, and then fills the result without checking the counts:
+        # another thread must not change the indices in between.
         indices = X.indices.copy()
         _check_integers("indices", indices, 0, X.shape[1])
         csr = sp.csr_array((X.data, indices, _copied_starts(X)), shape=X.shape)
@@ -215,7 +218,7 @@ def whole_columns(X: Any) -> Columns:
 def _copied(X: Any) -> Any:
     """A checked copy of a matrix of another format, which no other thread changes.
 
-    SciPy counts entries, and then writes without a look at the counts.
+    SciPy counts entries, and then fills the result without checking the counts.
     """
     try:
         copy = _COPIES[X.format](X)
@@ -244,7 +247,7 @@ _COPIES: dict[str, Callable[[Any], Any]] = {
 
 
 def _copied_starts(X: Any) -> NDArray[Any]:
-    """A copy of where the rows or columns of a checked matrix begin."""
+    """A copy of ``indptr``; ValueError if it has changed since it was checked."""
     indptr = X.indptr.copy()
     is_valid = indptr[0] == 0 and indptr[-1] <= min(len(X.indices), len(X.data))
     if not is_valid or (indptr[1:] < indptr[:-1]).any():
@@ -255,7 +258,10 @@ def _copied_starts(X: Any) -> NDArray[Any]:
 def stored_columns(
     values: NDArray[Any], rows: NDArray[np.int32], start: NDArray[np.int64], n_rows: int
 ) -> Columns:
-    """Columns of stored values, or of one value; the rows of each ascend."""
+    """Columns of stored values, column by column; the rows of a column ascend.
+
+    If ``values`` has one entry, it is that of all stored rows.
+    """
     stride = 0 if len(values) < start[-1] else values.itemsize
     n_features = len(start) - 1
     first_value = values.__array_interface__["data"][0]
@@ -317,7 +323,7 @@ class _Matrix:
 
 @dataclass(frozen=True, eq=False)
 class CompressedRows:
-    """Columns of a CSR matrix, which are made in spans when they are read.
+    """Columns of a CSR matrix, which are made in spans of columns when they are read.
 
     They can also be used as `Columns`. Then all columns are made at once, and kept.
     """
@@ -352,7 +358,7 @@ class CompressedRows:
         return bool(np.isnan(self.matrix.X.data.max(initial=0)))
 
     def n_stored(self, n_threads: int) -> int:
-        """The number of stored values, if columns are made in spans; else 0."""
+        """The number of stored values; 0 if the columns of a row do not ascend."""
         _, counts = self.matrix.count(n_threads)
         return int(counts[:, self.features].sum(dtype=np.int64))
 
@@ -370,14 +376,14 @@ class CompressedRows:
         return replace(self, features=self.features[features])
 
     def only(self, features: NDArray[Any], n_threads: int) -> Columns:
-        """As many columns, of which these, in ascending order, can be read."""
+        """All columns, of which only ``features`` (ascending) can be read."""
         _, counts = self.matrix.count(n_threads)
         if len(counts) == 0 or len(features) == 0:
             return self.whole
         chosen = replace(self, features=self.features[features])
         total = counts.sum(axis=0, dtype=np.int64)[chosen.features]
         spans = [slice(0, len(features))]
-        ((_, made),) = chosen._made(spans, total, n_threads, is_constant=False)
+        ((_, made),) = chosen._make_spans(spans, total, n_threads, is_constant=False)
         arrays: dict[str, Any] = {
             name: np.zeros(self.n_features, dtype=getattr(made, name).dtype)
             for name in ("address", "stride", "kind", "index", "length")
@@ -395,12 +401,12 @@ class CompressedRows:
             return
         is_constant = self.matrix.is_constant(n_threads)
         total = counts.sum(axis=0, dtype=np.int64)[self.features]
-        # An entry is the number of a row, and a value unless all are the same.
-        n_most = SPAN_BYTES // (4 + (0 if is_constant else X.data.itemsize))
-        spans = _spans(total, max(n_most, X.shape[0]), int(self.matrix.start[-1]))
-        yield from self._made(spans, total, n_threads, is_constant=is_constant)
+        # An entry is the number of a row, and a value unless all values are the same.
+        max_entries = SPAN_BYTES // (4 + (0 if is_constant else X.data.itemsize))
+        spans = _spans(total, max(max_entries, X.shape[0]), int(self.matrix.start[-1]))
+        yield from self._make_spans(spans, total, n_threads, is_constant=is_constant)
 
-    def _made(
+    def _make_spans(
         self,
         spans: list[slice],
         total: NDArray[np.int64],
@@ -408,7 +414,10 @@ class CompressedRows:
         *,
         is_constant: bool,
     ) -> Iterator[tuple[slice, Columns]]:
-        """Spans of columns; ``total`` has the number of entries of each column."""
+        """Make the spans, one after the other, in the same memory.
+
+        ``total`` has the number of entries of each column.
+        """
         X = self.matrix.X
         chunks, counts = self.matrix.count(n_threads)
         values = X.data[: 0 if is_constant else None].view(f"u{X.data.itemsize}")
@@ -441,12 +450,12 @@ class CompressedRows:
             first = int(features[-1]) + 1
 
 
-def _spans(total: NDArray[np.int64], n_most: int, n_entries: int) -> list[slice]:
-    """Divide columns into spans of about ``n_most`` entries.
+def _spans(total: NDArray[np.int64], max_entries: int, n_entries: int) -> list[slice]:
+    """Divide columns into spans of about ``max_entries`` entries.
 
     Making a span reads all rows, so it should have at least as many entries as rows.
     """
-    size = max(n_most, n_entries // MAX_SPANS)
+    size = max(max_entries, n_entries // MAX_SPANS)
     span = np.maximum(np.cumsum(total) - 1, 0) // size
     edges = np.flatnonzero(np.diff(span, prepend=-1)).tolist()
     return list(map(slice, edges, [*edges[1:], len(total)]))
@@ -455,9 +464,9 @@ def _spans(total: NDArray[np.int64], n_most: int, n_entries: int) -> list[slice]
 def _targets(
     counts: NDArray[np.int32], chosen: NDArray[np.int64], start: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Where the entries of columns begin and end, by chunk of rows.
+    """Where the entries of each chunk of rows begin and end, by column.
 
-    Columns that are not chosen get no values.
+    Columns that are not ``chosen`` have none.
     """
     target, stop = np.zeros((2, *counts.shape), dtype=np.int64)
     stop[:, chosen] = start[:-1] + np.cumsum(counts[:, chosen], axis=0, dtype=np.int64)

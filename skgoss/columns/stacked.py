@@ -1,4 +1,4 @@
-"""Rows that are in memory in several pieces, one below the other.
+"""Rows in memory in several pieces, one below the other, such as a list of arrays.
 
 They are read piece by piece, so no copy of all of them is made.
 """
@@ -74,9 +74,9 @@ class StackedColumns:
 def pieces(
     columns: Columns | StackedColumns, *rows: NDArray[np.int64] | None
 ) -> Iterator[tuple[Any, ...]]:
-    """The pieces of columns, each with those of some ascending rows that it has.
+    """The pieces of columns, each with its part of one or several lists of rows.
 
-    These are counted from the first row of the piece; None: all.
+    Rows ascend, and are counted from the first row of the piece; None: all.
     """
     if not isinstance(columns, StackedColumns):
         yield columns, *rows
@@ -90,7 +90,7 @@ def pieces(
 def within(
     rows: NDArray[np.int64] | None, start: int, n: int
 ) -> NDArray[np.int64] | None:
-    """Those of some rows that are among ``n`` from ``start`` on, counted from there."""
+    """The rows from ``start`` to ``start + n``, counted from there; None: all."""
     if rows is None:
         return None
     first, last = np.searchsorted(rows, [start, start + n])

@@ -14,7 +14,7 @@ from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from skgoss._engine.columns import code_kernels
-from skgoss.columns import by_row
+from skgoss.columns import per_row
 from skgoss.columns.factorize import is_missing
 from skgoss.columns.floats import as_floats, check_unmasked
 from skgoss.distributed.collectives import ALONE
@@ -23,10 +23,11 @@ from skgoss.utils.messages import warn
 
 Floats = NDArray[np.float64]
 
-# Integers of no wider range are counted and looked up, which is faster than sorting.
-_MOST_COUNTED = 65535
+# Up to this range, integers are counted and looked up, which is faster than to sort
+# them.
+_MAX_COUNTED_RANGE = 65535
 
-# Sums are as large as this for sure if they overflow.
+# A sum of absolute values can only overflow if this bound of it is exceeded.
 _LARGEST_SUM = 1e300
 
 
@@ -115,7 +116,7 @@ def one_column(y: Any, n_rows: int, owner: str, name: str = "y") -> NDArray[Any]
 def scored(y: Any, n_rows: int, owner: str) -> Floats:
     """A target that predictions are compared with, of one or several columns.
 
-    NaN where one of several is missing. ValueError as for targets to learn from.
+    If it has several columns, missing values are NaN. ValueError as in training.
     """
     several = several_columns(y, n_rows)
     if several is None:
@@ -139,7 +140,7 @@ def _is_plain(y: Any) -> bool:
 
 
 def check_complete(y: NDArray[Any], name: str) -> None:
-    """Check that no value is missing or infinite; else ValueError."""
+    """Raise ValueError if a value is missing or infinite."""
     try:
         _check_finite(y, name)
         if y.dtype == object and any(value is None for value in y):
@@ -169,8 +170,8 @@ def numbers(
 ) -> Floats:
     """A numeric target as float64: a copy, because kernels use labels as indices.
 
-    ValueError if a value is not a number, or too large for float64; unless they
-    ``may_be_missing``, or if one is NaN or None.
+    ValueError if a value is not a number, or too large for float64; or if one is NaN or
+    None, unless they ``may_be_missing``.
     """
     if _is_plain(y) and np.can_cast(y.dtype, np.float64):
         return y.astype(np.float64)
@@ -186,6 +187,7 @@ def numbers(
 
 
 def _check_finite(values: NDArray[Any], name: str) -> None:
+    """Raise scikit-learn's error for values that are not finite, and name the row."""
     try:
         with np.errstate(over="ignore", invalid="ignore"):
             assert_all_finite(values, input_name=name)
@@ -239,11 +241,13 @@ def classes(y: NDArray[Any], parts: Parts | None = None) -> NDArray[Any]:
         if parts is not None:
             parts.check_kind("y", y)
             n_rows = parts.collectives.total(n_rows)
-            # Labels of no rows may have another type.
-            of_ranks = [labels for _, labels in parts.of_ranks_with_rows(labels)]
-            labels = np.unique(np.concatenate(of_ranks))
+            # The empty array of a process without rows may have another type.
+            rank_labels = [
+                labels for _, labels in parts.gather_from_ranks_with_rows(labels)
+            ]
+            labels = np.unique(np.concatenate(rank_labels))
         if labels.dtype.kind not in "biu":
-            # Enough rows that scikit-learn does not warn of too many labels.
+            # Repeated, so that scikit-learn does not warn of too many labels.
             n_more = len(labels) + 1
             _check_labels(np.append(labels, labels[:1].repeat(n_more)))
     except TypeError as error:
@@ -266,7 +270,7 @@ def _distinct(y: NDArray[Any]) -> NDArray[Any]:
         return np.unique(y)
     low = int(y.min())
     n_codes = int(y.max()) - low + 1
-    if n_codes > _MOST_COUNTED:
+    if n_codes > _MAX_COUNTED_RANGE:
         return np.unique(y)
     codes = _as_integers(y)
     occurs = code_kernels.occurring(codes, low, n_codes)
@@ -282,6 +286,7 @@ def _as_integers(values: NDArray[Any]) -> NDArray[np.signedinteger[Any]]:
 
 
 def _check_labels(labels: NDArray[Any]) -> None:
+    """Raise scikit-learn's error for values that are not labels, with advice."""
     try:
         check_classification_targets(labels)
     except ValueError as error:
@@ -317,13 +322,16 @@ def encode_labels(
 
 
 def _looked_up(y: NDArray[Any], labels: NDArray[Any]) -> Floats | None:
-    """The number of each label, NaN for values that are none; None without a table."""
+    """The numbers of labels by a table; values that are not labels become NaN.
+
+    None if the labels are not integers of a small range.
+    """
     if y.dtype.kind not in "bi" or labels.dtype.kind not in "bi":
         return None
     codes = labels.astype(np.int64)
     low = int(codes.min())
     n_codes = int(codes.max()) - low + 1
-    if n_codes > _MOST_COUNTED:
+    if n_codes > _MAX_COUNTED_RANGE:
         return None
     table = np.full(n_codes + 1, np.nan)
     table[codes - low] = np.arange(len(labels))
@@ -331,7 +339,7 @@ def _looked_up(y: NDArray[Any], labels: NDArray[Any]) -> Floats | None:
 
 
 def _searched(y: NDArray[Any], labels: NDArray[Any]) -> Floats:
-    """The number of each label, NaN for values that are none, by a search."""
+    """The numbers of labels by binary search; values that are not labels become NaN."""
     are_numbers = y.dtype.kind in "biuf" and labels.dtype.kind in "biuf"
     is_label = None if are_numbers else np.isin(y, labels)
     if is_label is not None and not is_label.all():
@@ -370,7 +378,7 @@ def weights(
     if sample_weight is not None:
         given = as_floats(sample_weight, name)
         given = given if given.ndim else np.full(len(target), given)
-        weight = by_row.weights(given, len(target), name)
+        weight = per_row.weights(given, len(target), name)
     with np.errstate(over="ignore"):
         if class_weight is not None and labels is not None:
             number = target.astype(np.intp)

@@ -11,16 +11,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-# A sample of this size shows what a column holds, if this fraction of it looks alike.
+# A sample of this size decides what a column holds, if this fraction of it has one
+# form.
 _SAMPLE = 50
-_MOST = 0.9
+_MIN_FRACTION = 0.9
 
 
 class Code(NamedTuple):
     """Code for one library, in which {0} stands for the column."""
 
     read: str
-    # What to make of what was read, d, if it is not a number.
+    # If the result is dates or times, d: the code of their parts, which are numbers.
     parts: str = ""
 
 
@@ -29,11 +30,11 @@ class Recipe(NamedTuple):
 
     pandas: Code
     polars: Code | None
-    condition: str = ""  # when it is right, if the values do not say
+    condition: str = ""  # when it is right, if the values do not decide
 
 
 class Form(NamedTuple):
-    """What the text of a column stands for."""
+    """What the text of a column means: dates, numbers and so on."""
 
     kind: str
     recipes: tuple[Recipe, ...]
@@ -44,18 +45,19 @@ _SEVERAL = "They are written in several forms, so read each form by itself"
 
 
 def find(values: Sequence[Any]) -> Form | None:
-    """What the distinct values of a column stand for; None: they are only text."""
+    """The form of the distinct values of a column; None: they are only text."""
     sample = _sample(values)
     return _dates(values, sample) or _times(values, sample) or _numbers(values, sample)
 
 
 def _sample(values: Sequence[Any]) -> list[Any]:
+    """At most `_SAMPLE` values, at equal distances."""
     positions = np.linspace(0, len(values) - 1, min(len(values), _SAMPLE)).astype(int)
     return [values[position] for position in positions.tolist()]
 
 
 def _have_digits(values: Iterable[Any]) -> bool:
-    """Whether a value is more than a word for a missing one, such as "n/a"."""
+    """Whether a value has a digit. Those without are missing values, such as "n/a"."""
     return any(c.isdigit() for value in values for c in str(value))
 
 
@@ -63,7 +65,7 @@ def _have_digits(values: Iterable[Any]) -> bool:
 
 _MONTHS = "january february march april may june july august september october november"
 _NAMES = [*_MONTHS.split(), "december"]
-# Of each directive of `strptime`. The longest of several alternatives comes first.
+# The pattern of each directive of `strptime`, the longest alternative first.
 _DIRECTIVES = {
     "%Y": "[0-9]{4}",
     "%y": "[0-9]{2}",
@@ -101,6 +103,7 @@ _LAST_YEAR = 40
 
 @lru_cache(maxsize=200)
 def _pattern(form: str) -> re.Pattern[str]:
+    """The pattern of texts that `strptime` reads with a format."""
     pattern = re.escape(form).replace(r"\.%f", ".%f")
     for directive, digits in _DIRECTIVES.items():
         pattern = pattern.replace(directive, digits)
@@ -114,6 +117,7 @@ def _fits(form: str, value: Any) -> bool:
 
 
 def _date_forms(value: Any) -> list[str]:
+    """The formats of `strptime` that read a value as a date, with or without a time."""
     if not isinstance(value, str):
         return []
     starts = ((date, _pattern(date).match(value)) for date in _DATES)
@@ -131,23 +135,24 @@ def _time_forms(value: Any) -> list[str]:
 
 
 def _chosen(found: list[list[str]], values: Sequence[Any]) -> list[str] | None:
-    """The forms that fit most values; none if other values have digits.
+    """The forms that fit most values; empty if other values have digits.
 
-    None if the forms of a sample say that these are something else. ``found`` are the
-    forms that fit each of its values.
+    None if too few values of the sample have a form. ``found`` has the forms of each
+    value of the sample.
     """
-    if sum(map(bool, found)) < _MOST * len(found):
+    if sum(map(bool, found)) < _MIN_FRACTION * len(found):
         return None
     forms = list(dict.fromkeys(form for fitting in found for form in fitting))
     counts = {form: sum(_fits(form, v) for v in values) for form in forms}
     best = [form for form in forms if counts[form] == max(counts.values())]
     if counts[best[0]] == len(values):
         return best
-    rest = (value for value in values if not _fits(best[0], value))
-    return [] if _have_digits(rest) else best
+    unmatched = (value for value in values if not _fits(best[0], value))
+    return [] if _have_digits(unmatched) else best
 
 
 def _dates(values: Sequence[Any], sample: list[Any]) -> Form | None:
+    """The form of values that are dates; None if they are not."""
     forms = _chosen([_date_forms(value) for value in sample], values)
     if forms is None:
         return None
@@ -170,6 +175,7 @@ def _dates(values: Sequence[Any], sample: list[Any]) -> Form | None:
 
 
 def _short_years(form: str, values: Sequence[Any]) -> list[int]:
+    """The years of two digits in the values that fit a form."""
     pattern = re.compile(_pattern(form.partition("%y")[0]).pattern + "([0-9]{2})", re.I)
     starts = (pattern.match(value) for value in values if _fits(form, value))
     return [int(start[1]) for start in starts if start is not None]
@@ -177,7 +183,7 @@ def _short_years(form: str, values: Sequence[Any]) -> list[int]:
 
 def _date_recipe(form: str, condition: str = "") -> Recipe:
     has_time, utc = "%M" in form, ", utc=True" if "%z" in form else ""
-    of_polars = form.replace(".%f", "%.f").replace("%z", "%#z")
+    polars_form = form.replace(".%f", "%.f").replace("%z", "%#z")
     to = "to_datetime" if has_time else "to_date"
     parts = ["year", "month", "day_of_week", *["hour"] * has_time]
     pandas = Code(
@@ -185,7 +191,7 @@ def _date_recipe(form: str, condition: str = "") -> Recipe:
         _listed([f"d.dt.{part}" for part in parts]),
     )
     polars = Code(
-        f"{{0}}.str.{to}({of_polars!r}, strict=False)",
+        f"{{0}}.str.{to}({polars_form!r}, strict=False)",
         _listed([f"d.dt.{part}()" for part in parts]).replace("day_of_week", "weekday"),
     )
     return Recipe(pandas, polars, condition)
@@ -199,33 +205,35 @@ _DURATION = re.compile(r"(?P<days>-?[0-9]+ days? )?[0-9]+(:[0-5][0-9]){1,2}(\.[0
 
 
 def _times(values: Sequence[Any], sample: list[Any]) -> Form | None:
+    """The form of values that are times of day or durations; None if they are not."""
     forms = _chosen([_time_forms(value) for value in sample], values)
     if forms:
         return Form("times", (_time_recipe(forms[0]),))
     spans = [isinstance(v, str) and _DURATION.fullmatch(v) for v in sample]
-    if sum(map(bool, spans)) < _MOST * len(sample):
+    if sum(map(bool, spans)) < _MIN_FRACTION * len(sample):
         return forms if forms is None else Form("times", (), _SEVERAL)
     return _durations(values)
 
 
 def _time_recipe(form: str) -> Recipe:
     second = " + d.dt.second / 60" if "%S" in form else ""
-    of_polars = form.replace(".%f", "%.f")
+    polars_form = form.replace(".%f", "%.f")
     pandas = Code(
         f"pandas.to_datetime({{0}}, format={form!r}, errors='coerce')",
         f"60 * d.dt.hour + d.dt.minute{second}",
     )
-    time = f"{{0}}.str.to_time({of_polars!r}, strict=False)"
+    time = f"{{0}}.str.to_time({polars_form!r}, strict=False)"
     return Recipe(pandas, Code(f"{time}.cast(polars.Int64) / 6e10"))
 
 
 def _durations(values: Sequence[Any]) -> Form:
+    """The form of values of which most are durations."""
     text = [value for value in values if isinstance(value, str)]
     matches = [_DURATION.fullmatch(value) for value in text]
     spans = [span for span in matches if span is not None]
-    rest = set(values) - {span[0] for span in spans}
+    unmatched = set(values) - {span[0] for span in spans}
     shapes = {(bool(span["days"]), span[0].count(":")) for span in spans}
-    if len(shapes) > 1 or _have_digits(rest):
+    if len(shapes) > 1 or _have_digits(unmatched):
         return Form("durations", (), _SEVERAL)
     ((has_days, n_colons),) = shapes
     seconds = " + ':00'" if n_colons == 1 else ""
@@ -249,9 +257,10 @@ _UNIT = "[a-zµ°²³/%$€£¥₹]{1,8}"
 
 
 def _number_pattern(decimal: str, other: str) -> re.Pattern[str]:
-    """Numbers with a decimal mark; the other mark may separate groups of digits.
+    """The pattern of numbers with a decimal mark.
 
-    Codes have leading zeros.
+    The other mark may separate groups of digits. Leading zeros do not match: they are
+    those of codes.
     """
     mark, gap = f"[{decimal}]", f"[{other}'’{_SPACES}]"
     whole = f"(?:[1-9][0-9]{{0,2}}(?:{gap}[0-9]{{2,3}})*{gap}[0-9]{{3}}|[0-9]+)"
@@ -275,13 +284,13 @@ _CONDITIONS = {
 }
 
 
-# Texts have the same shape if only digits differ, apart from zeros that come first.
+# Texts have the same shape if they differ in digits only. Leading zeros count as such.
 _ALL_NINES = str.maketrans("12345678", "9" * 8)
 _LATER_ZERO = re.compile("(?<=[0-9])0")
 
 
 def _shapes(texts: list[str]) -> Counter[str]:
-    """The shapes of texts, and how many have each: far fewer than texts."""
+    """The number of texts of each shape. There are far fewer shapes than texts."""
     joined = "\0".join(texts).translate(_ALL_NINES)
     return Counter(_LATER_ZERO.sub("9", joined).split("\0"))
 
@@ -297,7 +306,8 @@ def _is_number(value: Any) -> bool:
 
 
 def _numbers(values: Sequence[Any], sample: list[Any]) -> Form | None:
-    if sum(map(_is_number, sample)) < _MOST * len(sample):
+    """The form of values that are numbers; None if they are not, or are codes."""
+    if sum(map(_is_number, sample)) < _MIN_FRACTION * len(sample):
         return None
     text = [value for value in values if isinstance(value, str)]
     is_mixed = len(text) < len(values)
@@ -337,9 +347,10 @@ def _numbers(values: Sequence[Any], sample: list[Any]) -> Form | None:
 
 
 def _are_codes(shapes: Iterable[str]) -> bool:
-    """Whether digits are codes: of one width or two, or with leading zeros.
+    """Whether whole numbers are codes: of one width or two, or with leading zeros.
 
-    A word such as "?" among numbers of two widths shows why these are text.
+    Two widths do not count if there is a value such as "?": it explains why numbers are
+    stored as text.
     """
     digits = [re.sub("[^0-9]", "", shape) for shape in shapes]
     widths = {len(number) for number in digits if number}
@@ -351,9 +362,9 @@ def _are_codes(shapes: Iterable[str]) -> bool:
 def _number_recipe(
     used: str, decimal: str, affix: tuple[str, str], is_mixed: bool
 ) -> Recipe:
-    """How to read numbers, of whose characters ``used`` has each.
+    """Code that reads numbers whose characters are those of ``used``.
 
-    All values are text unless the column ``is_mixed``.
+    If the column ``is_mixed``, some of its values are numbers already.
     """
     units = [re.escape(unit) for unit in affix if any(map(str.isalnum, unit))]
     signs = {c for c in used if not c.isalnum() and c not in f"+-\u2212{decimal}"}

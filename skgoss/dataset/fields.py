@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss.columns import by_row, lifetimes, queries, targets
+from skgoss.columns import lifetimes, per_row, queries, targets
 from skgoss.columns.floats import as_floats, check_no_name, check_unmasked
 from skgoss.sources.source import Source
 from skgoss.utils.messages import hint
@@ -198,7 +198,7 @@ def check_label(values: Any, n_rows: int | None) -> NDArray[Any]:
 
 def check_weight(values: Any, n_rows: int | None) -> NDArray[np.float64]:
     """Check weights of rows."""
-    weights = by_row.weights(values, n_rows, "weight")
+    weights = per_row.weights(values, n_rows, "weight")
     if not weights.any():
         raise ValueError("weight must hold a number > 0: all weights are zero.")
     return weights
@@ -231,7 +231,7 @@ def check_init_score(values: Any, n_rows: int | None) -> NDArray[np.float64]:
 
 def check_position(values: Any, n_rows: int | None) -> NDArray[Any]:
     """Check the positions at which documents were shown."""
-    return by_row.sortable(values, n_rows, "position")
+    return per_row.sortable(values, n_rows, "position")
 
 
 CHECKS: dict[str, Check] = {

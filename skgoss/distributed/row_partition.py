@@ -39,8 +39,8 @@ class RowPartition:
         """The partition of a process that holds parts of some lengths: see `Parts`."""
         n_rows = 0
         start: dict[int, int] = {}
-        lengths_of_ranks = collectives.all_gather(lengths)
-        for part, n in sorted(chain(*map(dict.items, lengths_of_ranks))):
+        rank_lengths = collectives.all_gather(lengths)
+        for part, n in sorted(chain(*map(dict.items, rank_lengths))):
             start[part] = n_rows
             n_rows += n
         held = [part for part in sorted(lengths) if lengths[part] > 0]
@@ -84,9 +84,9 @@ class RowPartition:
     def gather_on_first(self, values: NDArray[Any]) -> NDArray[Any]:
         """The values of all rows on rank 0; on other ranks, those of their rows."""
         numbers = self._numbers_on_first
-        of_ranks = self._send_to_first(np.ascontiguousarray(values))
+        rank_values = self._send_to_first(np.ascontiguousarray(values))
         is_first = self.collectives.rank == 0
-        return joined(numbers, of_ranks, self.n_rows) if is_first else values
+        return joined(numbers, rank_values, self.n_rows) if is_first else values
 
     @cached_property
     def _numbers_on_first(self) -> list[Any]:
@@ -103,16 +103,18 @@ class RowPartition:
         if self.is_alone:
             return values
         numbered = self.numbers, np.ascontiguousarray(values)
-        numbers, of_ranks = zip(*self.collectives.all_gather(numbered), strict=True)
-        return joined(numbers, of_ranks, self.n_rows)
+        numbers, rank_values = zip(*self.collectives.all_gather(numbered), strict=True)
+        return joined(numbers, rank_values, self.n_rows)
 
 
 def joined(
-    numbers: Sequence[NDArray[np.int64]], of_ranks: Sequence[NDArray[Any]], n_rows: int
+    numbers: Sequence[NDArray[np.int64]],
+    rank_values: Sequence[NDArray[Any]],
+    n_rows: int,
 ) -> NDArray[Any]:
     """The values of all rows, from the values and the row numbers of each rank."""
-    out = np.empty((*of_ranks[0].shape[:-1], n_rows), dtype=of_ranks[0].dtype)
-    for at, values in zip(numbers, of_ranks, strict=True):
+    out = np.empty((*rank_values[0].shape[:-1], n_rows), dtype=rank_values[0].dtype)
+    for at, values in zip(numbers, rank_values, strict=True):
         out[..., at] = values
     return out
 
@@ -146,7 +148,7 @@ class Parts:
         """Which of all rows the process holds; all processes call this together."""
         return RowPartition.from_parts(self.collectives, self.lengths)
 
-    def of_ranks_with_rows(self, value: Any) -> list[tuple[list[int], Any]]:
+    def gather_from_ranks_with_rows(self, value: Any) -> list[tuple[list[int], Any]]:
         """The parts and the value of each process that has rows.
 
         If no process has rows, those of this process.
@@ -157,7 +159,7 @@ class Parts:
 
     def check_same(self, what: str, value: Any) -> Any:
         """Check that a value is the same on all processes that hold rows; return it."""
-        parts, values = zip(*self.of_ranks_with_rows(value), strict=True)
+        parts, values = zip(*self.gather_from_ranks_with_rows(value), strict=True)
         check_equal(what, values, list(map(names_of_parts, parts)))
         return values[0]
 

@@ -165,7 +165,7 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
         n_rows, owner = len(predicted), self._owner
         weight = targets.weights(sample_weight, None, predicted, None)
         if is_survival(objective):
-            from_0 = lifetimes.is_of_order(str(objective))
+            from_0 = lifetimes.uses_order_only(str(objective))
             y = lifetimes.bounds(y, n_rows, from_0=from_0)
             return concordance(EvalData(y, predicted[None], weight, None, 1))
         y = targets.scored(y, n_rows, owner)

@@ -401,7 +401,7 @@ class FitData:
         if are_bounds and not lives.are_bounds:
             lives = replace(lives, are_bounds=None)
         objective = canonical_name(self.settings.objective)
-        return lives.bounds(from_0=lifetimes.is_of_order(objective)), are_bounds
+        return lives.bounds(from_0=lifetimes.uses_order_only(objective)), are_bounds
 
     def _with_objective(self) -> Self:
         """The data with the objective, the link and the outputs."""

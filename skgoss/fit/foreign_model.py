@@ -40,7 +40,7 @@ def encoded(
         model.trees,
         model.header,
         model.categories,
-        containers.word_columns(X),
+        containers.columns_to_encode(X),
         containers.columns(X, model.schema, owner=owner, by_name=False),
         collectives,
     )
@@ -54,17 +54,17 @@ def _encoded(
     ensemble: Ensemble,
     header: Header,
     categories: Categories,
-    word_columns: Sequence[int],
+    columns_to_encode: Sequence[int],
     columns: Columns,
     collectives: Collectives,
 ) -> tuple[Ensemble, Categories]:
     """The ensemble with other numbers, and the categories that have them."""
     learned = Categories(set())
-    if word_columns:
+    if columns_to_encode:
         learned.vocabularies = {
             j: replace(words, is_ordered=header.feature_infos[j].startswith("["))
             for j, words in categories.assign_unplaced(
-                word_columns
+                columns_to_encode
             ).vocabularies.items()
         }
     arrays = ensemble.arrays

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from skgoss import parameters
 from skgoss.binning.rows import Rows, check_init_score
-from skgoss.columns import by_row, queries, targets
+from skgoss.columns import per_row, queries, targets
 from skgoss.columns.columns import Columns
 from skgoss.model import linear
 from skgoss.model.ensemble import Ensemble
@@ -70,7 +70,7 @@ def rows(
         targets.one_column(label, n_rows, owner, "label"), owner, "label"
     )
     if weight is not None:
-        weight = by_row.weights(weight, n_rows, "weight")
+        weight = per_row.weights(weight, n_rows, "weight")
     weights = targets.weights(weight, None, target, None)
     targets.check_sum(target, weights, "label")
     is_ranked = objective in OBJECTIVES and OBJECTIVES[objective].task == "ranking"

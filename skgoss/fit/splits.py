@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold
 
 from skgoss.binning.rows import Rows
-from skgoss.columns import by_row, column_advice, lifetimes
+from skgoss.columns import column_advice, lifetimes, per_row
 from skgoss.dataset import fields
 from skgoss.fit.task import Task
 from skgoss.parameters.settings import Settings
@@ -331,7 +331,7 @@ def pairs(
 
 def check_groups(groups: Any, n_rows: int) -> NDArray[Any] | None:
     """The group of each row; None without any."""
-    return None if groups is None else by_row.sortable(groups, n_rows, "groups")
+    return None if groups is None else per_row.sortable(groups, n_rows, "groups")
 
 
 def check_times(time: Any, n_rows: int) -> Indices:
@@ -339,7 +339,7 @@ def check_times(time: Any, n_rows: int) -> Indices:
 
     ValueError if one is missing or all are equal, TypeError if they are text.
     """
-    values = by_row.values(time, n_rows, "time")
+    values = per_row.values(time, n_rows, "time")
     is_object = values.dtype.kind in "USO"
     text = [v for v in values.tolist() if isinstance(v, str | bytes)] * is_object
     if text:
@@ -348,7 +348,7 @@ def check_times(time: Any, n_rows: int) -> Indices:
             "time must hold numbers or dates, got text, which may sort differently."
             f" Convert it to numbers or dates{how}."
         )
-    number = by_row.distinct(values, "time")[1]
+    number = per_row.distinct(values, "time")[1]
     if not number.any():
         raise ValueError(
             f"time must differ between rows, but all are {values[0]}. Leave time out."

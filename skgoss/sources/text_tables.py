@@ -179,7 +179,7 @@ def read_words(path: str) -> list[bytes]:
 def _chunks(path: str) -> Iterator[bytes]:
     """Whole lines of a file, a few MB at a time."""
     opened = gzip.open if path.endswith(".gz") else open
-    size, rest = chunk_bytes(), b""
+    size, unfinished = chunk_bytes(), b""
     try:
         with opened(path, "rb") as file:
             if file.read(len(codecs.BOM_UTF8)) != codecs.BOM_UTF8:
@@ -187,16 +187,16 @@ def _chunks(path: str) -> Iterator[bytes]:
             while content := file.read(size):
                 if b"\0" in content:
                     raise ValueError("this is not UTF-8 text, but a binary file.")
-                content = rest + content
+                content = unfinished + content
                 # A CR at the end may be half of a CRLF.
                 end = content.rfind(b"\n") + 1 or content.rfind(b"\r", 0, -1) + 1
                 if end:
                     yield content[:end]
-                rest = content[end:]
+                unfinished = content[end:]
     except (EOFError, zlib.error) as error:
         raise OSError(f"{path}: this gzip file is damaged: {error}") from error
-    if rest:
-        yield rest
+    if unfinished:
+        yield unfinished
 
 
 def _n_lines(content: bytes) -> int:

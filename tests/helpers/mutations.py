@@ -363,10 +363,10 @@ def text_files() -> list[bytes]:
         skgoss.LGBMClassifier(**category).fit(words, np.digitize(y, [0, 1])),
     ]
     old = [path.read_bytes() for path in sorted(FILES.glob("*.txt"))]
-    return [text_of(model).encode() for model in models] + old
+    return [text_library(model).encode() for model in models] + old
 
 
-def text_of(model: skgoss.LGBMModel) -> str:
+def text_library(model: skgoss.LGBMModel) -> str:
     """The trees of an estimator, and a header, as text."""
     header = Header(
         model.feature_name_,

@@ -140,9 +140,9 @@ def test_objectives_of_partitions(case, n_ranks, monkeypatch):
                 *(name, y[rows], of_rows(weight, rows), QUERY[rows], partition),
                 **options,
             )
-            of_all, by_row = facts(of, scores, rows)
+            of_all, per_row = facts(of, scores, rows)
             assert_same(of_all, everything[0])
-            assert_same(by_row, (one[..., rows] for one in everything[1]))
+            assert_same(per_row, (one[..., rows] for one in everything[1]))
 
         run(n_ranks, check)
 

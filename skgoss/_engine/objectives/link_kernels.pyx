@@ -78,14 +78,14 @@ def apply(
     - ``predictions_out``, (K, n): may be ``scores``.
     """
     cdef:
-        bint by_row = kind == SOFTMAX
-        int64_t n_classes = scores.shape[0] if by_row else 1
-        int64_t n = scores.shape[1] if by_row else scores.shape[0] * scores.shape[1]
-        int64_t size = softmax_block(n_classes) if by_row else BLOCK
+        bint per_row = kind == SOFTMAX
+        int64_t n_classes = scores.shape[0] if per_row else 1
+        int64_t n = scores.shape[1] if per_row else scores.shape[0] * scores.shape[1]
+        int64_t size = softmax_block(n_classes) if per_row else BLOCK
         Link link
     if n == 0:
         return
-    link.rows = NULL if by_row else LINK_KERNELS[kind]
+    link.rows = NULL if per_row else LINK_KERNELS[kind]
     link.x, link.x_out = &scores[0, 0], &predictions_out[0, 0]
     link.slope, link.n_classes, link.n = slope, n_classes, n
     if n * n_classes < MIN_ROWS_FOR_TEAM:

@@ -16,12 +16,13 @@ Floats = NDArray[np.float64]
 def values(given: Any, n_rows: int | None, name: str, advice: str = "") -> NDArray[Any]:
     """The values of an array, list or column of a data frame, of any type.
 
-    ValueError if there is not one for each of ``n_rows``, unless this is None, or one
-    is masked or missing. ``advice`` ends the message of a wrong shape.
+    ValueError unless there is one for each of ``n_rows`` (None: for any number of
+    rows), or if one is masked or missing. ``advice`` ends the message of a wrong shape.
     """
     check_unmasked(given, name)
     array = _column(given, n_rows, name, advice)
-    # Only objects need a look at each: NaN and NaT differ from themselves.
+    # Without Python objects, missing values are NaN and NaT, which differ from
+    # themselves.
     if array.dtype.kind == "O":
         is_hole = np.array([is_missing(value) for value in array], dtype=bool)
     else:
@@ -43,7 +44,7 @@ def sortable(
 
 
 def distinct(array: NDArray[Any], name: str) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """The distinct values, in order, and which of them each row has.
+    """The distinct values, in order, and the index of each row's value among them.
 
     ValueError if they have no order.
     """
@@ -70,7 +71,7 @@ def weights(given: Any, n_rows: int | None, name: str) -> Floats:
 def _column(
     given: Any, n_rows: int | None, name: str, advice: str = ""
 ) -> NDArray[Any]:
-    """An array of one dimension; ValueError if its length is another."""
+    """An array of one dimension; ValueError if its length is not ``n_rows``."""
     got = f"the str {given!r}: pass the column itself, X[{given!r}]"
     if not isinstance(given, str):
         array = np.asarray(given)

@@ -8,7 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from skgoss.columns import by_row
+from skgoss.columns import per_row
 
 NUMBERS = [3, 1, 3, 2]
 
@@ -30,11 +30,11 @@ NUMBERS = [3, 1, 3, 2]
     ],
 )
 def test_forms(make):
-    for function in (by_row.values, by_row.sortable, by_row.weights):
+    for function in (per_row.values, per_row.sortable, per_row.weights):
         for n_rows in (4, None):
             found = function(make(NUMBERS), n_rows, "group")
             np.testing.assert_array_equal(found, NUMBERS)
-    assert by_row.weights(make(NUMBERS), 4, "").flags.c_contiguous
+    assert per_row.weights(make(NUMBERS), 4, "").flags.c_contiguous
 
 
 MASKED = np.ma.array(NUMBERS, mask=[0, 0, 1, 0])
@@ -58,7 +58,7 @@ MASKED = np.ma.array(NUMBERS, mask=[0, 0, 1, 0])
 )
 def test_errors_of_values(given, words):
     with pytest.raises(ValueError, match=f"^day .*{words}"):
-        by_row.sortable(given, 4, "day", " Or else")
+        per_row.sortable(given, 4, "day", " Or else")
 
 
 @pytest.mark.parametrize(
@@ -74,4 +74,4 @@ def test_errors_of_values(given, words):
 )
 def test_errors_of_weights(given, words):
     with pytest.raises(ValueError, match=f"^mass .*{words}"):
-        by_row.weights(given, 4, "mass")
+        per_row.weights(given, 4, "mass")

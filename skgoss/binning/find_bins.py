@@ -545,7 +545,7 @@ def _count_nonzero(
 ) -> NDArray[np.int64]:
     """The rows of each column that are not zero; exact if too few for a leaf."""
     count = np.empty(columns.n_features, dtype=np.int64)
-    listed_rows.count_others(
+    listed_rows.count_nonzero(
         columns,
         used_rows.rows,
         used_rows.position,

@@ -148,7 +148,7 @@ def _range(values: NDArray[Any], n_threads: int) -> tuple[int, int]:
     """The smallest and the largest of some integers."""
     flags, dtype = values.flags, values.dtype
     if dtype.kind == "i" and dtype.isnative and flags.aligned and flags.c_contiguous:
-        return code_kernels.ends(values, n_threads)
+        return code_kernels.code_range(values, n_threads)
     return values.min(), values.max()
 
 
@@ -299,7 +299,7 @@ class _Matrix:
             self._is_constant = len(values) > 0 and bool(values[0] == values[-1])
             if self._is_constant:
                 bits = values.view(f"i{values.itemsize}")
-                low, high = code_kernels.ends(bits, n_threads)
+                low, high = code_kernels.code_range(bits, n_threads)
                 self._is_constant = low == high
         return self._is_constant
 

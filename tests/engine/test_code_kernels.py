@@ -37,7 +37,7 @@ def test_passes_are_numpys(dtype, low, n, step):
             np.testing.assert_array_equal(found, of_type[entry])
         if n:
             whole = np.ascontiguousarray(codes)
-            ends = code_kernels.ends(whole, n_threads)
+            ends = code_kernels.code_range(whole, n_threads)
             assert ends == (whole.min(), whole.max())
 
 
@@ -45,7 +45,7 @@ def test_passes_are_numpys(dtype, low, n, step):
 def test_codes_far_apart(dtype):
     limits = np.iinfo(dtype)
     codes = np.array([limits.max, limits.min, 5], dtype=dtype)
-    assert code_kernels.ends(codes) == (limits.min, limits.max)
+    assert code_kernels.code_range(codes) == (limits.min, limits.max)
     table = np.array([7.0, 8.0, -1.0])
     for low, expected in ((limits.min, [-1, 7, -1]), (limits.max - 1, [8, -1, -1])):
         found = code_kernels.translated(codes, low, table)

@@ -148,7 +148,7 @@ def test_columns_of_equal_entries_change(call, value, monkeypatch):
 @pytest.mark.parametrize("subsample", [1000, N_ROWS])
 @pytest.mark.parametrize(
     ("module", "name"),
-    [("bin_bounds", "find_bounds"), ("listed_rows", "count_others")],
+    [("bin_bounds", "find_bounds"), ("listed_rows", "count_nonzero")],
 )
 def test_samples_are_read_in_bounds(
     module, name, value, subsample, weighted, monkeypatch

@@ -1,8 +1,8 @@
 """The bounds of bins.
 
 The boundaries follow LightGBM's rules (Ke et al., "LightGBM: A Highly Efficient Gradient
-Boosting Decision Tree", NeurIPS 2017, and its documentation): equal mass in the bins, heavy
-values alone in theirs, zero always in its own.
+Boosting Decision Tree", NeurIPS 2017, and its documentation): bins have about equal mass, a heavy
+value has a bin of its own, and so has zero.
 """
 
 from libc.float cimport DBL_MAX
@@ -24,6 +24,12 @@ cdef enum:
     MISSING_ZERO = 1
     MISSING_NAN = 2
 
+# What counts as missing in a column. Where missing values go that no training row of a node has is
+# decided in several places:
+# - A column with missing values: to the node's larger child (`NONE_MISSING` of training/gains.h).
+# - NAN_IS_UNSEEN: the same, as no node of the column has them.
+# - NO_MISSING: NaN counts as zero (`nan_goes_left` of skgoss/model/trees.py), whatever the nodes
+#   say. They say "left", as LightGBM's do (skgoss/training/ensemble_builder.py).
 NO_MISSING: int = MISSING_NONE
 ZERO_IS_MISSING: int = MISSING_ZERO
 NAN_IS_MISSING: int = MISSING_NAN
@@ -33,9 +39,9 @@ ZERO_BOUND: float = ZERO
 
 cdef enum:
     SCRATCH_PER_VALUE = 4
-    # Columns that are read together: where a row's values lie side by side, a line of the cache
-    # holds several of them. More of them for several threads, which sort one each, or if there are
-    # few values; but the system makes room for values as slowly as they are sorted.
+    # The number of columns that are read together, because a cache line of row-major data holds
+    # values of several columns. It is larger for several threads, each of which sorts a column, and
+    # if there are few values. It is limited, because new memory costs as much time as sorting.
     GROUP = 8
     GROUP_PER_THREAD = 2
     GROUP_VALUES = 1 << 19
@@ -44,11 +50,11 @@ cdef enum:
 cdef Py_ssize_t group_size(
     Py_ssize_t n_features, int n_threads, int64_t n_values,
 ) noexcept nogil:
-    """How many columns are read at a time: about equal numbers."""
-    cdef Py_ssize_t n_most = max(
+    """The number of columns that are read at a time, in groups of about equal size."""
+    cdef Py_ssize_t max_columns = max(
         <Py_ssize_t> GROUP, <Py_ssize_t> GROUP_PER_THREAD * n_threads,
         <Py_ssize_t> (GROUP_VALUES // max(n_values, <int64_t> 1)))
-    cdef Py_ssize_t n_groups = (n_features + n_most - 1) // n_most
+    cdef Py_ssize_t n_groups = (n_features + max_columns - 1) // max_columns
     cdef Py_ssize_t n = (n_features + n_groups - 1) // n_groups
     return min(n_features, (n + n_threads - 1) // n_threads * n_threads)
 
@@ -72,10 +78,11 @@ cdef struct BinningRules:
 
 
 cdef struct Side:
-    # The distinct values of one sign, ascending, and what they hold.
-    const uint64_t* key       # of all rows, sorted
-    int64_t first             # of the side
-    const int64_t* end        # of those of each value
+    # The distinct values of one sign, ascending. Those of value i are the keys from end[i - 1] (or
+    # `first`) to end[i].
+    const uint64_t* key       # of all rows of both signs, sorted
+    int64_t first
+    const int64_t* end        # of each value
     const double* mass        # of each value; NULL: the number of its rows
     int64_t n_values
     int64_t n_rows
@@ -83,7 +90,7 @@ cdef struct Side:
 
 
 cdef inline double value_at(const Side* side, int64_t i) noexcept nogil:
-    """A distinct value: the greatest of those that it stands for."""
+    """A distinct value: the largest of the neighboring floats that count as equal."""
     return value_of_key(side.key[side.end[i] - 1])
 
 
@@ -96,7 +103,8 @@ cdef inline double mass_at(const Side* side, int64_t i) noexcept nogil:
 
 
 cdef struct Tally:
-    # What a sampled column consists of. There is room for `max_other` other values.
+    # The sampled values of a column: zeros, NaN, and other ones, of which there are `max_other` at
+    # most.
     int64_t max_other
     int64_t n_other
     int64_t n_zero
@@ -105,8 +113,8 @@ cdef struct Tally:
 
 
 cdef struct Forced:
-    # Upper bounds that the user passes for a column, ascending; the first ones in his
-    # order, by rank, are used.
+    # Upper bounds that the user passes for a column, ascending. If there are too many, those that
+    # come first in the user's order, by `rank`, are used.
     const double* bound
     const int32_t* rank
     int64_t n
@@ -140,8 +148,8 @@ cdef Tally read_dense(
     cdef uint64_t* key = scratch_out.key
     cdef int64_t start = 0, n_other = 0, n_nan = 0
     cdef int64_t n_block, i
-    # Without branches to mispredict: each key is written, and the next one over it if it is that
-    # of a zero or NaN.
+    # Without branches to mispredict: each key is written, and overwritten by the next one if it is
+    # that of a zero or NaN.
     while start < n:
         n_block = min(<int64_t> BLOCK, n - start)
         if weight != NULL:
@@ -161,7 +169,7 @@ cdef Tally read_dense(
 cdef void weigh_block(
     const double* values, const double* weight, int64_t n, double* mass_out, Tally* tally,
 ) noexcept nogil:
-    """Keep the masses of values that are no zeros, and add up those of NaN."""
+    """Keep the masses of values that are neither zero nor NaN, and add up those of NaN."""
     cdef int64_t n_other = 0
     cdef int64_t i
     for i in range(n):
@@ -176,9 +184,8 @@ cdef Tally read_sparse(
 ) noexcept nogil:
     """Prepare the values of a sparse column to be sorted, and count zeros and NaN.
 
-    ``position``: of each row in the sample, -1 if outside.
-
-    Without positions and weights no row numbers are read.
+    ``position``: that of each row in the sample; -1: it is not in the sample. The numbers of the
+    stored rows are only read if there are positions or weights.
     """
     cdef double[BLOCK] values
     cdef int32_t[BLOCK] row
@@ -193,7 +200,7 @@ cdef Tally read_sparse(
         if position != NULL or weight != NULL:
             load_rows(inputs, column, start, n_block, row)
         if position != NULL:
-            # Nobody can predict whether a row is in the sample, so there is no branch.
+            # Without a branch, as it is unpredictable whether a row is in the sample.
             n_read = n_block
             n_block = 0
             for i in range(n_read):
@@ -213,8 +220,8 @@ cdef Side distinct_values(
 ) noexcept nogil:
     """Merge equal and neighboring values of sorted keys first, ..., last - 1.
 
-    ``n_before`` distinct values are in the scratch space already: in that of the sort, which is
-    over.
+    They are written to the swap arrays of the finished sort, after the ``n_before`` distinct values
+    that are there already.
     """
     cdef Side side
     cdef const uint64_t* key = scratch.key
@@ -240,7 +247,7 @@ cdef Side distinct_values(
 
 
 cdef inline double boundary(double below, double above) noexcept nogil:
-    """The smallest float64 above the middle; finite, so that infinity stays apart."""
+    """The smallest float64 above the middle; finite, so that only infinity is above the last."""
     cdef double middle = (below + above) / 2.0
     if middle == INFINITY:
         middle = below / 2.0 + above / 2.0
@@ -261,7 +268,7 @@ cdef inline int32_t add_boundary(
 cdef int32_t bound_each_value(
     const Side* side, int64_t min_count, double* bounds_out
 ) noexcept nogil:
-    """A bin a distinct value, or more values where one holds too few rows."""
+    """A bin for each distinct value, or for several values if one has too few rows."""
     cdef int32_t n_bounds = 0
     cdef int32_t n_new
     cdef int64_t held = 0
@@ -279,10 +286,13 @@ cdef int32_t bound_each_value(
 cdef int32_t bound_equal_mass(
     const Side* side, int32_t max_bin, double* bounds_out
 ) noexcept nogil:
-    """Bins of about equal mass; a value heavier than the mean has its own."""
+    """Bins of about equal mass; a value at least as heavy as the mean bin has its own.
+
+    The mean mass of the other bins, ``light_mass / light_bins``, is updated after each of them.
+    """
     cdef double heavy = side.total / max_bin
-    cdef double rest_mass = side.total
-    cdef int64_t rest_bins = max_bin
+    cdef double light_mass = side.total
+    cdef int64_t light_bins = max_bin
     cdef double held = 0.0
     cdef double mean, mass, next_mass
     cdef int32_t n_closed = 0
@@ -291,24 +301,24 @@ cdef int32_t bound_equal_mass(
     for i in range(side.n_values):
         mass = mass_at(side, i)
         if mass >= heavy:
-            rest_mass -= mass
-            rest_bins -= 1
-    mean = rest_mass / rest_bins
+            light_mass -= mass
+            light_bins -= 1
+    mean = light_mass / light_bins
     next_mass = mass_at(side, 0)
     for i in range(side.n_values - 1):
         if n_closed >= max_bin - 1:
             break
         mass, next_mass = next_mass, mass_at(side, i + 1)
         if mass < heavy:
-            rest_mass -= mass
+            light_mass -= mass
         held += mass
         if mass >= heavy or held >= mean or (next_mass >= heavy and held >= mean * 0.5):
             n_bounds = add_boundary(value_at(side, i), value_at(side, i + 1), bounds_out, n_bounds)
             n_closed += 1
             held = 0.0
             if mass < heavy:
-                rest_bins -= 1
-                mean = rest_mass / rest_bins
+                light_bins -= 1
+                mean = light_mass / light_bins
     return n_bounds
 
 
@@ -354,7 +364,7 @@ cdef int32_t bound_around_zero(
 cdef int32_t fixed_bounds(
     const Forced* forced, bint has_left, bint has_right, int32_t max_bin, double* fixed_out
 ) noexcept nogil:
-    """Bounds around zero, those of the user as far as there is room, and infinity."""
+    """The bounds around zero, as many of the user's as there is room for, and infinity."""
     cdef bint below = has_left and max_bin > 1
     cdef bint above = has_right and max_bin > 2 or max_bin == 2 and not has_left
     cdef int64_t room = max_bin - 1 - below - above
@@ -426,13 +436,13 @@ cdef int32_t bound_between(
 ) noexcept nogil:
     """Boundaries of a column for which the user passes some.
 
-    The bins that are left are shared out by mass: what lies between two of these boundaries
-    is divided as a column of its own. ``fixed``: room for ``max_bin`` numbers.
+    The remaining bins are distributed by mass: the values between two of the user's boundaries are
+    divided like a column of their own. ``fixed``: room for ``max_bin`` numbers.
     """
     cdef int32_t n_fixed = fixed_bounds(
         forced, left.n_values > 0, right.n_values > 0, max_bin, fixed)
     cdef int32_t n_free = max_bin - n_fixed
-    cdef int32_t n_rest = n_free, n_bounds = 0, n_new, i
+    cdef int32_t n_unused = n_free, n_bounds = 0, n_new, i
     cdef int64_t n_wanted
     cdef int64_t[2] first
     cdef bint is_right
@@ -442,11 +452,11 @@ cdef int32_t bound_between(
         is_right = fixed[i] > 0.0
         between = side_below(right if is_right else left, fixed[i], first[is_right])
         first[is_right] += between.n_values
-        n_wanted = n_rest
+        n_wanted = n_unused
         if i < n_fixed - 1:
-            n_wanted = min(<int64_t> n_rest, llround(between.total * n_free / total))
+            n_wanted = min(<int64_t> n_unused, llround(between.total * n_free / total))
         n_new = bound_side(&between, <int32_t> n_wanted + 1, min_count, bounds_out + n_bounds) - 1
-        n_rest -= n_new
+        n_unused -= n_new
         n_bounds += n_new
         bounds_out[n_bounds] = fixed[i]
         n_bounds += 1
@@ -484,7 +494,7 @@ cdef void find_column_bounds(
         max_bin -= 1
         total -= tally.nan_mass
     else:
-        # Without a bin of its own NaN is treated as zero.
+        # Without a bin of its own, NaN counts as zero.
         tally.n_zero += tally.n_nan
         tally.n_nan = 0
     if forced.n > 0:
@@ -512,13 +522,13 @@ cdef void find_column_bounds(
 
 cdef struct BoundsLoop:
     InputColumns inputs
-    const int64_t* rows       # to read, and where each row is among them; or NULL
+    const int64_t* rows       # to read, and the position of each row among them; or NULL
     const int32_t* position
     const double* weight
     int64_t n_rows
     double total
     BinningRules rule
-    const uint8_t* has_nan    # of each column; NULL: the rows to read tell
+    const uint8_t* has_nan    # of each column; NULL: all rows are read here
     const int64_t* forced_start
     const double* forced_bound
     const int32_t* forced_rank
@@ -588,8 +598,8 @@ def find_bounds(
 
     - ``columns``, `Columns`.
     - ``rows``, (n_rows,) or None: the rows to read; None reads the first ``n_rows``.
-    - ``position``, (columns.n_rows,) or None: where each row of the data is in ``rows``, -1 if it
-      is not. Sparse columns are read by it; None where all rows are read.
+    - ``position``, (columns.n_rows,) or None: the position of each row of the data in ``rows``, -1
+      if it is not there. Sparse columns need it; None if all rows are read.
     - ``weight``, (n_rows,) or None: the mass of each row read.
     - ``has_nan``, (n_features,) or None: whether a column has NaN in other rows than these.
     - ``forced_start``, ``forced_bound``, ``forced_rank``: the bounds that the user passes: see
@@ -603,7 +613,7 @@ def find_bounds(
     - ``n_bounds_out``, ``n_occupied_out``, (n_features,): how many there are, and how many of the
       bins hold rows.
     - ``range_out``, (n_features, 2): smallest and greatest number.
-    - ``zero_share_out``, (n_features,): the share of rows that are zero, or count as zero.
+    - ``zero_share_out``, (n_features,): the proportion of rows that are zero, or count as zero.
     """
     cdef Py_ssize_t n_features = n_bounds_out.shape[0]
     cdef Py_ssize_t n_group
@@ -623,7 +633,7 @@ def find_bounds(
     loop.forced_rank = &forced_rank[0] if forced_rank.shape[0] else NULL
     loop.n_columns = n_features
     loop.first, loop.room, loop.scratch = 0, room, &scratch_out[0]
-    # Only values that are read for all need room.
+    # Sparse columns are not read in groups, and need no room for their values.
     n_group = group_size(n_features, n_threads, room) if has_dense(&loop) else n_features
     loop.values = <double*> (loop.scratch + SCRATCH_PER_VALUE * n_threads * room)
     loop.bounds_start, loop.bounds, loop.n_bounds = (
@@ -660,7 +670,7 @@ cdef SortScratch split_scratch(uint64_t* room, int64_t n) noexcept nogil:
 
 cdef struct NanLoop:
     InputColumns inputs
-    const int64_t* rows       # to read, and where each row is among them; or NULL
+    const int64_t* rows       # to read, and the position of each row among them; or NULL
     const int32_t* position
     Py_ssize_t n_features
     uint8_t* found            # by thread and column
@@ -722,9 +732,8 @@ def find_nan(
 ) -> None:
     """Find the columns that have NaN.
 
-    - ``rows``, ``position``: the rows to read, and where each row is among them: those of
-      `find_bounds`.
-    - ``found_out``, (n_threads, n_features): zeros; what each thread has found.
+    - ``rows``, ``position``: as for `find_bounds`.
+    - ``found_out``, (n_threads, n_features): zeros; whether a thread has found NaN in a column.
     """
     cdef NanLoop loop
     if found_out.shape[1] == 0:

@@ -2,7 +2,7 @@ from libc.math cimport isnan
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint64_t
 
 cdef enum:
-    # Values searched together, to hide the latency of one search behind the others.
+    # The number of values that are searched together, which hides the latency of each search.
     SEARCH_WIDTH = 8
 
 
@@ -12,7 +12,7 @@ ctypedef fused bin_t:
 
 
 cdef struct Grid:
-    # Equal buckets: that of x is (x - origin) * scale, at least 0 and at most last.
+    # Buckets of equal width: that of x is (x - origin) * scale, at least 0 and at most `last`.
     double origin
     double scale
     double last
@@ -21,12 +21,12 @@ cdef struct Grid:
 
 
 cdef struct Plan:
-    # How the bins of columns are found: see `BinSearch`.
+    # The bounds and grids of all columns: see `BinSearch`.
     const double* bounds
     const int64_t* bounds_start
     Grid* grid
     const int64_t* first_start
-    uint16_t* first
+    uint16_t* first           # of each bucket: the number of bounds in lower buckets
     const int32_t* nan_bin
     const int32_t* zero_bin
 
@@ -37,7 +37,7 @@ cdef class BinSearch:
 
 
 cdef inline int64_t bucket_of(double value, const Grid* grid) noexcept nogil:
-    """The bucket of a value, which never falls as the value rises; NaN has one too."""
+    """The bucket of a value, monotone in the value; NaN also gets one."""
     cdef double at = (value - grid.origin) * grid.scale
     at = at if at < grid.last else grid.last
     return <int64_t> (at if at > 0.0 else 0.0)
@@ -46,7 +46,7 @@ cdef inline int64_t bucket_of(double value, const Grid* grid) noexcept nogil:
 cdef inline void search_block(
     const double* value, int64_t n, const Plan* plan, Py_ssize_t column, bin_t* bins_out,
 ) noexcept nogil:
-    """Bins of ``n`` values of a column: for each the number of bounds below it.
+    """The bins of ``n`` values of a column: of each, the number of bounds below it.
 
     Values are read, and bins written, up to the next multiple of SEARCH_WIDTH.
     """

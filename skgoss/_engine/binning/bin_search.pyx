@@ -1,4 +1,7 @@
-"""The bins of values: a grid says where the search among the bounds of a column starts."""
+"""The bins of values, by a search among the bounds of a column.
+
+A grid of equal buckets limits the binary search of a value to the bounds in its bucket.
+"""
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
@@ -13,7 +16,7 @@ import numpy as np
 
 
 cdef int32_t steps_in_bucket(const double* bound, int64_t n, const Grid* grid) noexcept nogil:
-    """Steps of a binary search among the bounds of the fullest bucket."""
+    """The steps of a binary search among the bounds of the bucket that has most."""
     cdef int64_t most = 0
     cdef int64_t first = 0
     cdef int64_t i
@@ -28,12 +31,13 @@ cdef int32_t steps_in_bucket(const double* bound, int64_t n, const Grid* grid) n
 
 
 cdef Grid plan_grid(const double* bound, int64_t n, int64_t n_buckets) noexcept nogil:
-    """Equal buckets over all bounds, or over the middle ones if that parts more."""
+    """A grid over all bounds, or over the middle ones if that needs fewer steps."""
     cdef Grid best = Grid(0.0, 0.0, 0.0, 0)
     cdef Grid grid = Grid(0.0, 0.0, <double> (n_buckets - 1), 0)
     cdef int64_t outside = 0
     best.n_steps = steps_in_bucket(bound, n, &best)
-    # The outermost buckets hold the bounds outside: 1, 3, 7, ... with the first inside.
+    # The first and the last bucket take the bounds outside the grid. With the first one inside,
+    # they are 1, 3, 7, ... bounds: as many as a search of 1, 2, 3, ... steps can distinguish.
     while 2 * outside < n - 1 and best.n_steps > 1:
         grid.origin = bound[outside]
         grid.scale = grid.last / (bound[n - 1 - outside] - grid.origin)
@@ -48,10 +52,10 @@ cdef Grid plan_grid(const double* bound, int64_t n, int64_t n_buckets) noexcept 
 
 
 cdef class BinSearch:
-    """How the bins of some columns of numbers are found: grids say where a search starts.
+    """The bounds of some columns of numbers, and grids to search them.
 
-    - ``bounds``: of each column all upper bounds but that of the last bin, and then more infinities
-      than there are bounds.
+    - ``bounds``: of each column, all upper bounds but that of the last bin, and then more
+      infinities than there are bounds.
     - ``bounds_start``, ``n_bounds``, (n_columns,): where the bounds of a column begin, and how many
       there are.
     - ``first_start``, (n_columns + 1,): where the buckets of a column's grid begin.
@@ -77,7 +81,7 @@ cdef class BinSearch:
 
 
 cdef void plan_column(const Plan* plan, Py_ssize_t column, int64_t n_bounds) noexcept nogil:
-    """Choose a grid, and write how many bounds are in lower buckets than each."""
+    """Choose the grid of a column, and count the bounds below each of its buckets."""
     cdef const double* bound = plan.bounds + plan.bounds_start[column]
     cdef uint16_t* first = plan.first + plan.first_start[column]
     cdef Grid* grid = plan.grid + column

@@ -20,7 +20,7 @@ def conflict_degrees(
     start: NDArray[np.int64], rows: NDArray[np.uint32], n_rows: int, budget: int = ...,
 ) -> NDArray[np.int64] | None: ...
 
-def most_columns(
+def max_row_columns(
     start: NDArray[np.int64], rows: NDArray[np.uint32], n_rows: int,
 ) -> int: ...
 

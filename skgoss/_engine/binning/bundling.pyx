@@ -1,10 +1,9 @@
 """Exclusive feature bundling: which sparse columns share one column of codes, and how.
 
 Algorithms 3 and 4 of Ke et al., "LightGBM: A Highly Efficient Gradient Boosting Decision
-Tree" (NeurIPS 2017). Columns come as sparse: ``rows[start[j]:start[j + 1]]`` are, ascending,
-the rows where column j is not at its default: the column's entries. As all rows are listed
-conflicts are counted exactly. A conflict is an entry on a row that an earlier column of the
-bundle has.
+Tree" (NeurIPS 2017). Columns are sparse: ``rows[start[j]:start[j + 1]]`` are, ascending, the rows
+where column j is not in its default bin: its entries. A conflict is an entry in a row where an
+earlier column of the bundle has one, too. As all entries are listed, conflicts are counted exactly.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
@@ -21,15 +20,15 @@ from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
 from skgoss._engine.threads cimport parallel_for
 
 cdef enum:
-    SLOTS = 64              # bundles at hand: one for each bit of a row's word
-    LONG_COLUMN = 64        # worth a look at the room of each bundle before its rows
-    MAX_GRAPH = 16384       # columns whose graph, two bits a pair, takes 32 MB
-    GRAPH_BUDGET = 1 << 26  # words or bits written to it: about 0.2 s
-    MAX_TRIALS = 1 << 23    # columns tried, summed over the passes: about 3 s
-    WATCH_EVERY = 64        # columns, of which most are short
+    SLOTS = 64              # bundles that are tried at a time: one for each bit of a row's word
+    LONG_COLUMN = 64        # entries; longer columns are first compared with each bundle's room
+    MAX_GRAPH = 16384       # columns; their graph, two bits a pair, takes 32 MB
+    GRAPH_BUDGET = 1 << 26  # words or bits that are written to the graph: about 0.2 s
+    MAX_TRIALS = 1 << 23    # columns that are tried, summed over the passes: about 3 s
+    WATCH_EVERY = 64        # columns
     COLUMNS_PER_TASK = 16
-    ROWS_PER_BLOCK = 8192   # for which the nearest cache has room
-    ENTRIES_PER_LOOK = 16   # a search for the first row of a block costs as much, at most
+    ROWS_PER_BLOCK = 8192   # whose newest columns fit into the nearest cache
+    ENTRIES_PER_LOOK = 16   # to find a block's first row in a column costs about as many entries
 
 ctypedef fused code_t:
     uint8_t
@@ -43,8 +42,8 @@ cdef struct SparseColumns:
     Py_ssize_t n_rows
     int64_t max_conflicts
     int64_t max_codes
-    int64_t least_rows        # of all columns
-    int64_t least_codes
+    int64_t min_rows        # of all columns
+    int64_t min_codes
 
 cdef struct Slots:
     uint64_t* taken           # by row: a bit for each slot whose bundle has an entry there
@@ -57,10 +56,10 @@ cdef struct Slots:
 cdef bint may_fit(
     const SparseColumns* sparse, const Slots* slots, int slot, int64_t n_rows, int64_t n_codes,
 ) noexcept nogil:
-    """Whether a column with `n_rows` entries may join a bundle: a necessary condition.
+    """A necessary condition for a column with `n_rows` entries to fit into a bundle.
 
-    There are codes enough. And if column and bundle have more entries than there are rows, so
-    many must be conflicts, which stay within the limit.
+    There are enough codes. And the entries of column and bundle that exceed the number of rows,
+    which must be conflicts, are within the limit.
     """
     return (
         slots.codes[slot] + n_codes <= sparse.max_codes
@@ -73,9 +72,10 @@ cdef int find_slot(
     const SparseColumns* sparse, const Slots* slots, Py_ssize_t column, int first,
     int64_t* conflicts_out,
 ) noexcept nogil:
-    """The slot that takes the column: the next one after `first` - 1, cyclically; -1: none.
+    """The first slot whose bundle the column fits, from `first` on, cyclically; -1: none.
 
-    `conflicts_out` are those of each slot's bundle with the column, as far as they matter.
+    ``conflicts_out`` gets the conflicts of each slot's bundle with the column. Those of a slot that
+    it does not fit are incomplete.
     """
     cdef uint64_t fitting = slots.open
     cdef uint64_t hit, bit
@@ -115,7 +115,7 @@ cdef int find_slot(
 
 
 cdef void open_slot(Slots* slots, int slot, int64_t* conflicts_out) noexcept nogil:
-    """Begin an empty bundle; code 0 is that of no column."""
+    """Begin an empty bundle, whose code 0 stands for "no column"."""
     slots.open |= <uint64_t>1 << slot
     slots.n_rows[slot] = 0
     slots.codes[slot] = 1
@@ -125,7 +125,7 @@ cdef void open_slot(Slots* slots, int slot, int64_t* conflicts_out) noexcept nog
 cdef void add_column(
     const SparseColumns* sparse, Slots* slots, Py_ssize_t column, int slot, int64_t conflicts,
 ) noexcept nogil:
-    """Add the column to the slot's bundle, and note its number of conflicts."""
+    """Add the column's rows and codes to the slot's bundle, and set the number of its conflicts."""
     cdef uint64_t bit = <uint64_t>1 << slot
     cdef uint64_t* word
     cdef int64_t i
@@ -140,9 +140,9 @@ cdef void add_column(
 cdef void add_codes(
     const SparseColumns* sparse, Slots* slots, Py_ssize_t column, int slot,
 ) noexcept nogil:
-    """Add the column's codes to the slot's bundle, and close it if no other column can fit."""
+    """Add the column's codes to the slot's bundle, and close it if no further column can fit."""
     slots.codes[slot] += sparse.n_codes[column]
-    if not may_fit(sparse, slots, slot, sparse.least_rows, sparse.least_codes):
+    if not may_fit(sparse, slots, slot, sparse.min_rows, sparse.min_codes):
         slots.open &= ~(<uint64_t>1 << slot)
 
 
@@ -150,7 +150,11 @@ cdef Py_ssize_t fill_slots(
     const SparseColumns* sparse, Slots* slots, int64_t* columns_inout, Py_ssize_t n,
     int32_t first_bundle, int* n_opened_out, int32_t* bundle_out, Watch* watch,
 ) noexcept nogil:
-    """First fit into at most 64 new bundles; keeps the columns that fit none, returns how many."""
+    """First fit into at most 64 new bundles.
+
+    The columns that fit none of them are moved to the front of ``columns_inout``. Returns their
+    number.
+    """
     cdef int64_t conflicts[SLOTS]
     cdef Py_ssize_t n_left = 0
     cdef Py_ssize_t i, column
@@ -181,9 +185,9 @@ cdef void first_fit_passes(
     const SparseColumns* sparse, Slots* slots, int64_t* columns, int64_t max_passes,
     int32_t* bundle_out, Watch* watch,
 ) noexcept nogil:
-    """First fit, 64 bundles a pass: columns that fit none of them go on to the next pass.
+    """First fit, 64 bundles a pass: columns that fit none of them are tried in the next pass.
 
-    That is the result of a search through all bundles at once.
+    The result is that of a search through all bundles for each column.
     """
     cdef Py_ssize_t n = sparse.n_columns
     cdef int32_t n_bundles = 0
@@ -195,7 +199,8 @@ cdef void first_fit_passes(
 
 
 cdef struct Neighbors:
-    # Rows are taken in blocks, in each of them column by column.
+    # For each column, the last earlier column that shares a row with it: by blocks of rows, in each
+    # of them column by column.
     const SparseColumns* sparse
     Py_ssize_t block          # rows
     int32_t* before           # by block and column: see `find_before`
@@ -203,7 +208,7 @@ cdef struct Neighbors:
 
 
 cdef void find_before(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
-    """Of each column, the last one before it that has a row of the block, too; -1: none."""
+    """Of each column, the last earlier one that shares a row of the block with it; -1: none."""
     cdef Neighbors* all = <Neighbors*>context
     cdef const SparseColumns* sparse = all.sparse
     cdef int32_t* before = all.before + first // all.block * sparse.n_columns
@@ -212,7 +217,7 @@ cdef void find_before(void* context, Py_ssize_t first, Py_ssize_t end, int threa
     cdef Py_ssize_t j
     cdef int32_t found
     if newest == NULL:
-        # Nothing is known: columns may share a row with any other.
+        # The safe answer: each column may share a row with the one before it.
         for j in range(sparse.n_columns):
             before[j] = <int32_t>j - 1
         return
@@ -233,16 +238,17 @@ cdef void find_before(void* context, Py_ssize_t first, Py_ssize_t end, int threa
 
 
 cdef struct Ring:
-    # Bundle b is in slot -b % 64, until bundle b + 64 takes that.
+    # The 64 newest bundles: bundle b is in slot -b % 64, until bundle b + 64 replaces it. The rows
+    # of a bundle's columns are written to `taken` only when another column is compared with them.
     Slots* slots
     int64_t newest_column[SLOTS]
-    int64_t* previous         # by column: the one that its bundle got before; -1: none
-    int64_t written[SLOTS]    # the column up to which `taken` has the entries of a slot
+    int64_t* previous         # by column: the one that was added to its bundle before; -1: none
+    int64_t written[SLOTS]    # the last column of a slot whose rows are written
     Py_ssize_t first_newest   # the first column of the newest bundle
 
 
 cdef void write_slot(const SparseColumns* sparse, Ring* ring, int slot) noexcept nogil:
-    """Note the rows of a slot's columns that are not noted yet."""
+    """Write the rows of a slot's columns that are not written yet."""
     cdef uint64_t bit = <uint64_t>1 << slot
     cdef int64_t column = ring.newest_column[slot]
     cdef int64_t i
@@ -254,7 +260,7 @@ cdef void write_slot(const SparseColumns* sparse, Ring* ring, int slot) noexcept
 
 
 cdef void clear_slot(const SparseColumns* sparse, Ring* ring, int slot) noexcept nogil:
-    """Forget the rows of a slot's columns."""
+    """Erase the rows of a slot's columns."""
     cdef int64_t column = ring.written[slot]
     cdef int64_t i
     while column >= 0:
@@ -267,7 +273,7 @@ cdef void clear_slot(const SparseColumns* sparse, Ring* ring, int slot) noexcept
 cdef void push_column(
     const SparseColumns* sparse, Ring* ring, Py_ssize_t column, int slot,
 ) noexcept nogil:
-    """Put a column into a slot, whose rows are noted later."""
+    """Put a column into a slot, without writing its rows."""
     ring.previous[column] = ring.newest_column[slot]
     ring.newest_column[slot] = column
     add_codes(sparse, ring.slots, column, slot)
@@ -277,7 +283,7 @@ cdef bint joins_newest(
     const SparseColumns* sparse, const Ring* ring, Py_ssize_t column, int newest,
     const int32_t* before,
 ) noexcept nogil:
-    """Whether a column fits without a conflict into the newest bundle, as `before` tells."""
+    """Whether a column fits into the newest bundle, and by `before` has no conflict with it."""
     cdef int64_t n_entries = sparse.start[column + 1] - sparse.start[column]
     return (
         ring.slots.open >> newest & 1
@@ -285,10 +291,10 @@ cdef bint joins_newest(
         and before[column] < ring.first_newest)
 
 
-cdef void note_free(
+cdef void write_candidates(
     const SparseColumns* sparse, Ring* ring, Py_ssize_t column,
 ) noexcept nogil:
-    """Note the rows of all slots that a column may fit into."""
+    """Write the rows of all slots that a column may fit into."""
     cdef int64_t n_entries = sparse.start[column + 1] - sparse.start[column]
     cdef uint64_t hit = ring.slots.open
     cdef int slot
@@ -308,7 +314,7 @@ cdef void recent_fit_pass(
 ) noexcept nogil:
     """Put columns into the newest of 64 bundles that they fit, or into a new one.
 
-    ``before``, by column: the last one before it that it shares a row with; -1: none.
+    ``before``, by column: the last earlier one that shares a row with it; -1: none.
     """
     cdef int64_t conflicts[SLOTS]
     cdef Ring ring
@@ -329,7 +335,7 @@ cdef void recent_fit_pass(
             push_column(sparse, &ring, column, newest)
             bundle_out[column] = n_bundles - 1
             continue
-        note_free(sparse, &ring, column)
+        write_candidates(sparse, &ring, column)
         slot = find_slot(sparse, slots, column, newest, conflicts)
         if slot < 0:
             slot = newest = (SLOTS - n_bundles % SLOTS) % SLOTS
@@ -358,7 +364,7 @@ cdef void check_some(void* context, Py_ssize_t first, Py_ssize_t end, int thread
     cdef int64_t i
     cdef uint32_t descends
     for j in range(first, end):
-        # Compilers make vectors of a loop that ends where all of it is done.
+        # Compilers vectorize a loop without an early exit.
         descends = 0
         for i in range(start[j] + 1, start[j + 1]):
             descends |= call.rows[i - 1] >= call.rows[i]
@@ -385,7 +391,7 @@ cdef bint are_valid(
 cdef SparseColumns as_sparse_columns(
     const int64_t[::1] start, const uint32_t[::1] rows, Py_ssize_t n_rows, int n_threads=1,
 ) except *:
-    """Check arrays, and view them as sparse columns."""
+    """The sparse columns in arrays; ValueError if the arrays do not fit each other."""
     cdef SparseColumns sparse
     cdef bint valid = start.shape[0] > 0
     memset(&sparse, 0, sizeof(SparseColumns))
@@ -413,13 +419,13 @@ cdef SparseColumns with_limits(
         raise ValueError("n_codes must have one entry for each column")
     sparse.max_conflicts = max_conflicts
     sparse.max_codes = max_codes
-    sparse.least_rows = sparse.n_rows
-    sparse.least_codes = max_codes
+    sparse.min_rows = sparse.n_rows
+    sparse.min_codes = max_codes
     if sparse.n_columns:
         sparse.n_codes = &n_codes[0]
     for j in range(sparse.n_columns):
-        sparse.least_rows = min(sparse.least_rows, sparse.start[j + 1] - sparse.start[j])
-        sparse.least_codes = min(sparse.least_codes, <int64_t>n_codes[j])
+        sparse.min_rows = min(sparse.min_rows, sparse.start[j + 1] - sparse.start[j])
+        sparse.min_codes = min(sparse.min_codes, <int64_t>n_codes[j])
     return sparse
 
 
@@ -430,16 +436,16 @@ def first_fit(
 ) -> NDArray[np.int32]:
     """Put each column into the first bundle that it fits (Algorithm 3).
 
-    It fits if the bundle's conflicts stay at most ``max_conflicts``, and its codes, one and
-    those of its columns, at most ``max_codes``. Else it opens a bundle of its own.
+    It fits if the bundle then has at most ``max_conflicts`` conflicts and ``max_codes`` codes: one,
+    and those of its columns. Otherwise, it opens a new bundle.
 
     - ``start``, ``rows``: where the entries of each column begin, and their rows.
-    - ``order``, (n_columns,): the columns in the order in which they look for a bundle.
-    - ``n_codes``, (n_columns,): of each column, without that of its default.
-    - ``max_passes``: open at most 64 times as many bundles; -1: as many as are needed.
+    - ``order``, (n_columns,): the columns in the order in which they are added.
+    - ``n_codes``, (n_columns,): the codes of each column: its bins without the default bin.
+    - ``max_passes``: each opens at most 64 bundles; -1: as many passes as are needed.
 
-    Returns (n_columns,), int32: each column's bundle, 0, 1, ... as they are opened; -1: none, the
-    passes are over.
+    Returns (n_columns,), int32: each column's bundle, numbered 0, 1, ... as they are opened; -1:
+    the column fits no bundle of these passes.
     """
     cdef SparseColumns sparse = with_limits(
         as_sparse_columns(start, rows, n_rows), max_conflicts, n_codes, max_codes)
@@ -461,9 +467,9 @@ def first_fit(
 
 
 cdef columns_before(const SparseColumns* sparse, int n_threads, Watch* watch):
-    """Of each column, the last one before it that it shares a row with; -1: none."""
+    """Of each column, the last earlier one that shares a row with it; -1: none."""
     cdef Py_ssize_t n_entries = sparse.start[sparse.n_columns]
-    # Each block looks for its rows in all columns.
+    # Each block of rows searches all columns for its first row.
     cdef Py_ssize_t n_blocks = 1 + min(
         sparse.n_rows // ROWS_PER_BLOCK, n_entries // (ENTRIES_PER_LOOK * sparse.n_columns))
     cdef Neighbors all = Neighbors(sparse, sparse.n_rows // n_blocks + 1, NULL, watch)
@@ -480,16 +486,16 @@ def recent_fit(
     const int64_t[::1] start, const uint32_t[::1] rows, Py_ssize_t n_rows,
     int64_t max_conflicts, const int32_t[::1] n_codes, int64_t max_codes, int n_threads=1,
 ) -> NDArray[np.int32]:
-    """Put each column, in their own order, into the newest bundle that it fits.
+    """Put each column, in the order of the columns, into the newest bundle that it fits.
 
-    Only the 64 newest bundles are tried. What stands side by side, as the columns of one
-    encoded category do, stays together.
+    Only the 64 newest bundles are tried. Neighboring columns, such as those of a one-hot encoded
+    category, stay together.
 
     - ``start``, ``rows``: where the entries of each column begin, and their rows.
-    - ``n_codes``, (n_columns,): of each column, without that of its default.
-    - ``max_conflicts``, ``max_codes``: of a bundle, at most.
+    - ``n_codes``, (n_columns,): the codes of each column: its bins without the default bin.
+    - ``max_conflicts``, ``max_codes``: the limits of a bundle.
 
-    Returns (n_columns,), int32: each column's bundle, 0, 1, ... as they are opened.
+    Returns (n_columns,), int32: each column's bundle, numbered 0, 1, ... as they are opened.
     """
     cdef SparseColumns sparse = with_limits(
         as_sparse_columns(start, rows, n_rows, n_threads), max_conflicts, n_codes, max_codes)
@@ -517,7 +523,7 @@ cdef struct Graph:
 
 
 cdef void add_clique(const Graph* graph, const int32_t* columns, Py_ssize_t n) noexcept nogil:
-    """Join all columns of a row, in whichever way writes less."""
+    """Add edges between all columns of a row: bit by bit, or whole words if that writes less."""
     cdef Py_ssize_t n_words = graph.n_words
     cdef uint64_t* edges
     cdef Py_ssize_t i, k
@@ -537,7 +543,7 @@ cdef void add_clique(const Graph* graph, const int32_t* columns, Py_ssize_t n) n
 
 
 cdef inline bint is_sampled(uint32_t row, int64_t stride) noexcept nogil:
-    """Whether a row is sampled: one of each `stride` is, drawn by a hash."""
+    """Whether a row is sampled: a hash draws one of each `stride` consecutive rows."""
     cdef int64_t stratum = row // stride
     return row - stratum * stride == <int64_t>(mix(stratum + 1) % <uint64_t>stride)
 
@@ -545,7 +551,10 @@ cdef inline bint is_sampled(uint32_t row, int64_t stride) noexcept nogil:
 cdef int64_t sample_stride(
     const SparseColumns* sparse, Py_ssize_t n_words, int64_t budget, int64_t* n_columns_out,
 ) noexcept nogil:
-    """Of how many rows one is sampled within the budget; counts the columns of each row."""
+    """The stride of a sample whose work is within the budget.
+
+    ``n_columns_out`` gets the number of columns that have an entry in each row.
+    """
     cdef int64_t work = 0
     cdef int64_t i
     for i in range(sparse.start[sparse.n_columns]):
@@ -559,9 +568,9 @@ cdef void fill_graph(
     const SparseColumns* sparse, const Graph* graph, int64_t stride,
     int64_t* next_entry_inout, int32_t* columns_out, Watch* watch,
 ) noexcept nogil:
-    """List the columns of each sampled row, and join them.
+    """List the columns of each sampled row, and add the edges between them.
 
-    ``next_entry_inout``: where the list of each row begins, then where it ends.
+    ``next_entry_inout``: where the list of each row begins; then where it ends.
     """
     cdef Py_ssize_t j
     cdef int64_t i, row
@@ -583,7 +592,7 @@ cdef void fill_graph(
 cdef int64_t counts_to_starts(
     Py_ssize_t n_rows, int64_t stride, int64_t* next_entry_inout,
 ) noexcept nogil:
-    """Turn counts of the sampled rows into where each begins; returns their sum."""
+    """Turn the counts of sampled rows into the starts of their lists; returns their sum."""
     cdef int64_t total = 0
     cdef int64_t row, n
     for row in range(n_rows):
@@ -602,8 +611,8 @@ def conflict_degrees(
 
     - ``start``, (n_columns + 1,).
     - ``rows``, (n_entries,).
-    - ``budget``: about how many words of the graph may be written; if all rows need more, one row
-      is drawn of each group of so many that the work fits.
+    - ``budget``: the number of words of the graph that may be written, about. If all rows need
+      more, a sample of the rows is used: one of each ``sample_stride``.
 
     Returns (n_columns,), int64, or None: None if there are more than 16384 columns.
     """
@@ -635,7 +644,7 @@ def conflict_degrees(
     return degrees
 
 
-def most_columns(const int64_t[::1] start, const uint32_t[::1] rows, Py_ssize_t n_rows) -> int:
+def max_row_columns(const int64_t[::1] start, const uint32_t[::1] rows, Py_ssize_t n_rows) -> int:
     """The largest number of columns that store the same row."""
     cdef SparseColumns sparse = as_sparse_columns(start, rows, n_rows)
     counts = np.zeros(n_rows, dtype=np.int32)
@@ -654,15 +663,17 @@ def find_bundles(
 ) -> NDArray[np.int32]:
     """Find few bundles of columns that hardly conflict (Algorithm 3).
 
-    The best of the packings by `recent_fit` and by first fit in descending order of degree in
-    the conflict graph (where it can be had) and of the number of entries; the first of equals.
+    The packing with the fewest bundles of three (the first of equals): that of `recent_fit`, and
+    those of first fit in descending order of the number of entries, with and without the degree in
+    the conflict graph as tie-breaker. That graph is not built for too many columns.
 
     - ``start``, ``rows``: where the entries of each column begin, and their rows.
-    - ``n_codes``, (n_columns,): of each column, without that of its default.
+    - ``n_codes``, (n_columns,): the codes of each column: its bins without the default bin.
     - ``max_conflict_rate``: a bundle may have ``int(max_conflict_rate * n_rows)`` conflicts.
-    - ``max_codes``: of a bundle: one, and those of its columns. A column that has more is alone.
-    - ``max_passes``: of `first_fit`; -1: as many as take some seconds at most. Columns that have no
-      bundle then are alone in one.
+    - ``max_codes``: the limit of a bundle, which has one code and those of its columns. A column
+      that has more has a bundle of its own.
+    - ``max_passes``: of `first_fit`; -1: as many as take a few seconds. Columns that fit no bundle
+      of these passes get bundles of their own.
 
     Returns (n_columns,), int32: each column's bundle, numbered by their first columns.
     """
@@ -674,11 +685,11 @@ def find_bundles(
         recent_fit(start, rows, n_rows, max_conflicts, n_codes, max_codes, n_threads)]
     keys = []
     n_bundles = packings[0].max(initial=-1) + 1
-    # If each column has been compared with all before it, and is alone, no two fit together. And
-    # no packing has fewer bundles than a row has columns, on average or at most.
+    # If each column was compared with all before it, and is alone, no two fit together. And without
+    # conflicts, no packing has fewer bundles than any row has columns.
     are_apart = n_bundles == len(n_codes) <= SLOTS
     if not are_apart and (max_conflicts > 0 or (
-        (n_bundles - 1) * n_rows >= len(rows) and n_bundles > most_columns(start, rows, n_rows)
+        (n_bundles - 1) * n_rows >= len(rows) and n_bundles > max_row_columns(start, rows, n_rows)
     )):
         degrees = conflict_degrees(start, rows, n_rows)
         keys = [(-entries,)] if degrees is None else [(-entries, -degrees), (-entries,)]
@@ -706,7 +717,7 @@ cdef void write_codes(
 def have_bins(
     start: NDArray[np.int64], bin_start: NDArray[np.int64], n_bins: NDArray[np.int32],
 ) -> NDArray[np.bool_]:
-    """Whether each column has a stored bin for each of its rows, or none at all."""
+    """Whether each column has a stored bin for each of its rows, or no stored bins."""
     length = np.diff(bin_start)
     return (
         len(start) == len(bin_start)
@@ -729,7 +740,7 @@ cdef struct Merging:
 
 
 cdef void merge_bundle(Merging* call, Py_ssize_t b, code_t* codes_out) noexcept nogil:
-    """Write the codes of all rows in a bundle; of several columns the last one counts."""
+    """Write the codes of all rows in a bundle; in a conflict, the last column counts."""
     cdef const int64_t* start = call.sparse.start
     cdef const uint16_t* stored
     cdef Py_ssize_t k, j
@@ -760,9 +771,10 @@ def merge_bundles(
     const uint16_t[::1] bins, const int64_t[::1] member_start, const int32_t[::1] members,
     const int32_t[::1] first_code, code_t[:, ::1] codes_out, int n_threads=1,
 ):
-    """Write the codes of bundles, each a column (Algorithm 4).
+    """Write the codes of bundles, one column for each (Algorithm 4).
 
-    A row's code is ``first_code`` plus its stored bin, of the last member that stores it, or 0.
+    A row's code is ``first_code`` plus its stored bin, both of the last member that stores the row;
+    or 0 if none does.
 
     - ``start``, ``rows``: where the entries of each column begin, and their rows.
     - ``bin_start``, (n_columns + 1,): where the stored bins of each column begin in ``bins``;

@@ -1,6 +1,6 @@
 """Counts and bins of columns of categories.
 
-A value is the number of a category; NaN and numbers that no category has are missing.
+A value is the number of a category; NaN and numbers that are not those of a category are missing.
 """
 
 from libc.stdint cimport int64_t, uint16_t, uint8_t
@@ -21,7 +21,7 @@ ctypedef fused bin_t:
 
 
 cdef inline int64_t entry_of(double value, int64_t n_categories) noexcept nogil:
-    """The place of a category in a table whose first entry is that of missing values."""
+    """The index of a category in a table whose first entry is that of missing values."""
     return 1 + <int64_t> value if 0.0 <= value < <double> n_categories else 0
 
 
@@ -76,8 +76,8 @@ def count_categories(
     - ``columns``, `Columns`.
     - ``rows``, (n_rows,) or None: the rows to read, ascending; None reads the first ``n_rows``.
     - ``weight``, (n_rows,) or None: the mass of each row read; None is 1.
-    - ``first``, (n_columns + 1,): where a column's entries begin: that of missing values, then one
-      a category.
+    - ``first``, (n_columns + 1,): where a column's entries begin: that of missing values, then
+      those of the categories.
     - ``count_out``, ``mass_out``, (first[-1],): rows and their masses, added to what is there.
     """
     cdef CategoryLoop loop

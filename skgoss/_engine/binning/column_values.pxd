@@ -6,7 +6,7 @@ cdef enum:
     # Rows read at a time: their values and bins stay in the first cache.
     BLOCK = 256
 
-# Values no farther from zero are zero: the float32 nearest to 1e-35.
+# Values of at most this magnitude count as zero: the float32 nearest to 1e-35.
 cdef extern from *:
     """
     #define ZERO 1.0000000180025095e-35

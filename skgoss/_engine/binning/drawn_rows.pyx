@@ -1,7 +1,7 @@
 """Rows drawn at random, each at most once.
 
-They are those that NumPy's `Generator.choice` draws without replacement, from the same random
-bits, in a fifth to a half of its time. So the bins of large data sets stay what they are.
+The result is that of NumPy's `Generator.choice` without replacement, from the same random bits, in
+a fifth to a half of its time. A change of the rows would change the bins of large data sets.
 """
 
 from cpython.pycapsule cimport PyCapsule_GetPointer
@@ -14,10 +14,11 @@ cdef extern from "simd.h" nogil:
     void prefetch(const void* address, bint far)
 
 cdef enum:
-    # Of more rows, `choice` shuffles as many as it draws if these are more than one in SHUFFLED.
-    MOST_UNSHUFFLED = 10000
+    # Of more than MAX_UNSHUFFLED rows, `choice` draws by a shuffle if it draws more than one in
+    # SHUFFLED.
+    MAX_UNSHUFFLED = 10000
     SHUFFLED = 20
-    AHEAD = 64                # draws that are known before rows are read, which takes longer
+    AHEAD = 64                # random numbers that are drawn, and their rows prefetched, at a time
 
 cdef struct BitGenerator:
     # The first members of NumPy's `bitgen_t`.
@@ -65,15 +66,15 @@ cdef void shuffle_last(
 def drawn_rows(
     bit_generator: np.random.BitGenerator, uint32_t n, uint32_t size,
 ) -> NDArray[np.int64]:
-    """``size`` of n rows, fewer than all: their numbers, ascending, (size,) int64.
+    """The ascending numbers of ``size`` < n rows, drawn from n rows: (size,), int64.
 
-    ``bit_generator``: of NumPy; no other thread may use it.
+    ``bit_generator``: one of NumPy, which no other thread may use meanwhile.
     """
     cdef const BitGenerator* bits = <const BitGenerator*>PyCapsule_GetPointer(
         bit_generator.capsule, "BitGenerator")
     cdef uint32_t* rows
     cdef uint8_t[::1] is_drawn_out
-    if n <= MOST_UNSHUFFLED or size <= n // SHUFFLED:
+    if n <= MAX_UNSHUFFLED or size <= n // SHUFFLED:
         drawn = np.random.Generator(bit_generator).choice(n, size, replace=False, shuffle=False)
         return np.sort(drawn)
     is_drawn = np.zeros(n, dtype=np.bool_)

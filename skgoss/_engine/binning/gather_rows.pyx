@@ -1,6 +1,6 @@
-"""The bins of some rows, gathered from those of all rows, such as a fold or a subset.
+"""The bins of some rows, such as a fold or a subset, gathered from those of all rows.
 
-Rows are always ascending and distinct. They are not checked here.
+Rows are ascending and distinct, which is not checked here.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
@@ -11,7 +11,7 @@ from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
 from skgoss._engine.threads cimport parallel_for
 
 cdef enum:
-    BLOCK = 2048    # rows whose numbers stay in the first cache while columns follow
+    BLOCK = 2048    # rows whose numbers stay in the nearest cache while all columns are read
     COLUMNS_PER_TASK = 16
 
 ctypedef fused item_t:
@@ -33,7 +33,7 @@ cdef struct Gathering:
 cdef void gather_items(
     const Gathering* call, const item_t* columns, Py_ssize_t first, Py_ssize_t end,
 ) noexcept nogil:
-    """Copy the rows from ``first`` to ``end`` of those taken, in all columns."""
+    """Copy the gathered rows from ``first`` to ``end``, in all columns."""
     cdef const item_t* column
     cdef item_t* out
     cdef Py_ssize_t i, j
@@ -72,7 +72,7 @@ def gather_columns(
 cdef int64_t count_gathered(
     const uint32_t* rows, int64_t length, const int32_t* position,
 ) noexcept nogil:
-    """How many of a column's stored rows are gathered."""
+    """The number of a column's stored rows that are gathered."""
     cdef int64_t n = 0
     cdef int64_t i
     for i in range(length):
@@ -87,7 +87,7 @@ cdef void gather_sparse_column(
     """Write the ``n`` stored rows of a column that are gathered."""
     cdef int64_t i = 0
     cdef int64_t at = 0
-    # Each stored row is written, and the next one over it if it is not gathered.
+    # Without branches: each stored row is written, and overwritten by the next if not gathered.
     while at < n:
         rows_out[at] = <uint32_t> position[rows[i]]
         if bins != NULL:
@@ -139,12 +139,13 @@ def gather_sparse_columns(
     const int64_t[::1] start, const uint32_t[::1] sparse_rows, const int64_t[::1] bin_start,
     const uint16_t[::1] bins, const int32_t[::1] position, int n_threads,
 ) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.int64], NDArray[np.uint16]]:
-    """Keep the stored rows of sparse columns that are gathered, and number them anew.
+    """Keep the stored rows of sparse columns that are gathered, with their new numbers.
 
     - ``start``, (n_columns + 1,): where each column begins in ``sparse_rows``.
     - ``bin_start``, (n_columns + 1,): where the stored bins of each column begin in ``bins``;
-      without any, all are 0.
-    - ``position``, (n_rows,): where each row is among the gathered ones; -1: it is not.
+      a column without stored bins has stored bin 0 in all of its rows.
+    - ``position``, (n_rows,): the position of each row among the gathered ones; -1: it is not
+      there.
 
     Returns ``start``, ``sparse_rows``, ``bin_start`` and ``bins`` of the gathered rows.
     """

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from skgoss._engine.binning.bin_search import BinSearch
 
-def count_others(
+def count_nonzero(
     columns: object, rows: NDArray[np.int64] | None, position: NDArray[np.int32] | None,
     n_rows: int, limit: int, nan_is_zero: bool, n_threads: int,
     count_out: NDArray[np.int64],

@@ -1,4 +1,4 @@
-"""Sparse columns: their rows that are not in the bin of zero are counted and listed."""
+"""The rows of sparse columns that are not in the bin of zero, counted and listed."""
 
 from libc.math cimport INFINITY, isnan
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t
@@ -13,15 +13,14 @@ from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
 from skgoss._engine.threads cimport parallel_for
 
 cdef enum:
-    # Columns read together: where a row's values lie side by side, a line of the cache
-    # holds several of them.
+    # The number of columns that are read together, because a cache line of row-major data holds
+    # values of several columns.
     SPARSE_TILE = 8
-    COLUMNS_PER_TASK = 16     # to count: they differ
+    COLUMNS_PER_TASK = 16     # to count rows
 
 
 cdef struct ZeroBin:
-    # A column whose rows are listed: it has numbers from `low` on, without it, up to `high`
-    # in the bin of zero.
+    # The bin of zero of a column whose rows are listed: `low` < value <= `high`.
     Py_ssize_t column
     double low
     double high
@@ -41,28 +40,29 @@ cdef ZeroBin zero_bin_of(const Plan* plan, Py_ssize_t column) noexcept nogil:
     return zero
 
 
-cdef int64_t keep_others(
+cdef int64_t keep_stored(
     const double* values, int64_t n, const ZeroBin* zero, const int32_t* numbers, int64_t start,
     const int32_t* position, double* values_out, uint32_t* rows_out,
 ) noexcept nogil:
-    """Keep the values of a block that are not in the bin of zero, and their rows.
+    """Keep the values of a block that are not in the bin of zero, and the numbers of their rows.
 
-    ``numbers``: those of the rows, and ``position``, if any, what they become; NULL: from
-    ``start`` on.
+    ``numbers``: those of the block's rows; NULL: they are consecutive, from ``start`` on.
+    ``position``: the new number of each row, -1 if it is left out; NULL: the rows keep their
+    numbers.
     """
     cdef int64_t i, row
     cdef int64_t n_kept = 0
-    cdef bint is_other
-    # Without branches to mispredict: each value is written, and the next one over it if it
+    cdef bint is_stored
+    # Without branches to mispredict: each value is written, and overwritten by the next one if it
     # is not kept.
     for i in range(n):
         row = start + i
         if numbers != NULL:
             row = position[numbers[i]] if position != NULL else numbers[i]
-        is_other = not (zero.low < values[i] <= zero.high)
+        is_stored = not (zero.low < values[i] <= zero.high)
         values_out[n_kept] = values[i]
         rows_out[n_kept] = <uint32_t> row
-        n_kept += is_other and row >= 0 and not (zero.nan_is_zero and isnan(values[i]))
+        n_kept += is_stored and row >= 0 and not (zero.nan_is_zero and isnan(values[i]))
     return n_kept
 
 
@@ -71,24 +71,24 @@ cdef int64_t list_block(
     const int32_t* numbers, int64_t start, const int32_t* position, int64_t room,
     uint32_t* rows_out, uint16_t* bins_out,
 ) noexcept nogil:
-    """List the rows that `keep_others` keeps; NULL for out leaves rows or bins out.
+    """List the rows that `keep_stored` keeps, and their stored bins. Returns their number.
 
-    Nothing is written if they are more than there is room for.
+    Rows or bins are left out if their array is NULL. Nothing is written if they exceed the room.
     """
-    cdef double[BLOCK + SEARCH_WIDTH] others
-    cdef uint32_t[BLOCK] other_rows
+    cdef double[BLOCK + SEARCH_WIDTH] stored_values
+    cdef uint32_t[BLOCK] stored_rows
     cdef uint16_t[BLOCK + SEARCH_WIDTH] bins
     cdef int64_t i
-    cdef int64_t n_listed = keep_others(
-        values, n, zero, numbers, start, position, others, other_rows)
+    cdef int64_t n_listed = keep_stored(
+        values, n, zero, numbers, start, position, stored_values, stored_rows)
     if n_listed > room:
         return n_listed
     if rows_out != NULL:
-        memcpy(rows_out, other_rows, n_listed * sizeof(uint32_t))
+        memcpy(rows_out, stored_rows, n_listed * sizeof(uint32_t))
     if bins_out == NULL:
         return n_listed
-    memset(others + n_listed, 0, SEARCH_WIDTH * sizeof(double))
-    search_block(others, n_listed, plan, zero.column, &bins[0])
+    memset(stored_values + n_listed, 0, SEARCH_WIDTH * sizeof(double))
+    search_block(stored_values, n_listed, plan, zero.column, &bins[0])
     for i in range(n_listed):
         bins_out[i] = bins[i] - (bins[i] > zero.number)
     return n_listed
@@ -97,7 +97,7 @@ cdef int64_t list_block(
 cdef inline int64_t n_read(
     const InputColumns* inputs, Py_ssize_t column, int64_t n_rows,
 ) noexcept nogil:
-    """How many values stand for a column: of a sparse one those that are stored."""
+    """The number of values to read of a column: those that are stored if it is sparse."""
     return inputs.length[column] if is_sparse(inputs, column) else n_rows
 
 
@@ -105,7 +105,7 @@ cdef inline void load_read(
     const InputColumns* inputs, Py_ssize_t column, const int64_t* rows, int64_t start, int64_t n,
     double* values_out,
 ) noexcept nogil:
-    """Load n values of a column: those of rows, or of a sparse one the stored ones."""
+    """Load n values of a column: those of ``rows``, or stored ones if it is sparse."""
     if not is_sparse(inputs, column):
         load_block(inputs, column, rows, start, n, values_out)
         return
@@ -159,14 +159,13 @@ cdef void count_some(void* context, Py_ssize_t first, Py_ssize_t end, int thread
             &loop.inputs, j, loop.rows, loop.position, loop.n_rows, loop.limit, loop.nan_is_zero)
 
 
-def count_others(
+def count_nonzero(
     columns, const int64_t[::1] rows or None, const int32_t[::1] position or None, int64_t n_rows,
     int64_t limit, bint nan_is_zero, int n_threads, int64_t[::1] count_out,
 ) -> None:
     """Count the rows of every column that are not zero.
 
-    Counts that reach the limit need not be exact. ``rows``, ``position``: the rows to
-    read, and where each row is among them: those of `find_bounds`.
+    Counts stop soon after they reach the limit. ``rows``, ``position``: as for `find_bounds`.
     """
     cdef CountLoop loop
     if count_out.shape[0] == 0:
@@ -181,8 +180,8 @@ def count_others(
     end_watch(&loop.watch)
 
 
-cdef bint do_ascend(const uint32_t* rows, int64_t n) noexcept nogil:
-    """Whether numbers of rows ascend, each once."""
+cdef bint ascends(const uint32_t* rows, int64_t n) noexcept nogil:
+    """Whether the numbers of rows strictly ascend."""
     cdef bint disorder = False
     cdef int64_t i
     for i in range(1, n):
@@ -195,9 +194,9 @@ cdef bint list_tile(
     const int32_t* position, int64_t n_rows, const Plan* plan, int64_t* start_inout,
     const int64_t* bin_start, uint32_t* rows_out, uint16_t* bins_out,
 ) noexcept nogil:
-    """List the rows of some columns, or with NULL for out count them.
+    """List the rows of some columns, or count them if ``rows_out`` is NULL.
 
-    False if lists do not ascend or have other lengths than were counted.
+    False if a list does not ascend, or if its length is not the one that was counted.
     """
     cdef double[BLOCK] values
     cdef int32_t[BLOCK] numbers
@@ -241,7 +240,7 @@ cdef bint list_tile(
         if rows_out == NULL:
             start_inout[first + k + 1] = at[k]
         else:
-            is_filled &= at[k] == length[k] and do_ascend(to_rows[k], length[k])
+            is_filled &= at[k] == length[k] and ascends(to_rows[k], length[k])
     return is_filled
 
 
@@ -255,7 +254,7 @@ cdef struct ListLoop:
     const int64_t* bin_start
     uint32_t* rows_out
     uint16_t* bins_out
-    int64_t n_wrong           # tiles
+    int64_t n_wrong           # tiles whose data have changed
     Watch watch
 
 
@@ -277,15 +276,14 @@ def list_columns(
 
     - ``columns``, ``rows``, ``position``, ``n_rows``: as for `find_bounds`.
     - ``search``, BinSearch: of these columns.
-    - ``start_inout``, (n_columns + 1,): where the lists begin; written, and nothing else, when
-      ``rows_out`` is None.
-    - ``bin_start``, (n_columns + 1,) or None: where the bins of each list begin in ``bins_out``;
-      lists without any do not get them.
+    - ``start_inout``, (n_columns + 1,): where the lists begin. If ``rows_out`` is None, only this
+      is written.
+    - ``bin_start``, (n_columns + 1,) or None: where the bins of each list begin in ``bins_out``; no
+      bins are written for lists without room there.
     - ``rows_out``, (start_inout[-1],) or None: row numbers.
     - ``bins_out``, (bin_start[-1],) or None: their bins, numbered without that of zero.
 
-    Returns False if the data have changed since the lists were counted: what is written is of no
-    use then.
+    Returns False if the data have changed since the lists were counted; the lists are then wrong.
     """
     cdef Py_ssize_t n_columns = start_inout.shape[0] - 1
     cdef bint counts = rows_out is None

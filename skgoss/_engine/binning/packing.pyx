@@ -1,6 +1,6 @@
-"""From columns to rows: lanes, shorts and entries.
+"""The row-major bin matrix, written from columns: lanes, shorts and entries.
 
-How rows lie in memory is described in ``layout.h``.
+``layout.h`` describes how rows lie in memory.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
@@ -22,7 +22,7 @@ ctypedef fused code_t:
 
 
 cdef enum:
-    BLOCK = 512    # rows whose lanes stay in the first cache while columns follow
+    BLOCK = 512    # rows whose lanes stay in the nearest cache while all columns are added
 
 
 cdef struct Packing:
@@ -67,12 +67,14 @@ def pack_rows(
     const code_t[:, ::1] columns, const int32_t[::1] lane, const int32_t[::1] radix,
     int n_threads, code_t[:, ::1] rows_out,
 ) -> None:
-    """Write columns as digits of the numbers of rows, of one byte or two.
+    """Write columns as digits of the numbers (lanes or shorts) of rows.
+
+    ``rows_out[i, lane[j]]`` is the sum of ``radix[j] * columns[j, i]`` over all columns j of the
+    lane; 0 if there are none.
 
     - ``columns``, (n_columns, n_rows).
-    - ``lane``, ``radix``, (n_columns,): where a column's codes go in a row, and what they are
-      multiplied by there.
-    - ``rows_out``, (n_rows, n_numbers): numbers of no lane become zero.
+    - ``lane``, ``radix``, (n_columns,).
+    - ``rows_out``, (n_rows, n_numbers).
     """
     cdef Py_ssize_t n_rows = rows_out.shape[0]
     cdef Packing call
@@ -92,16 +94,16 @@ def pack_entries(
     const int64_t[::1] sparse_hist_bin, int64_t[::1] entry_start_out,
     uint32_t[::1] entries_out,
 ) -> None:
-    """Write each row's histogram bins: those of the sparse columns that store it.
+    """Write each row's entries: the histogram bins of the sparse columns that store the row.
 
     - ``sparse_start``, (n_columns + 1,).
     - ``sparse_rows``: stored rows, column by column.
     - ``bin_start``, (n_columns + 1,): where the stored bins of each column begin in ``bins``;
-      without any, all are 0.
+      a column without stored bins has stored bin 0 in all of its rows.
     - ``chosen``, (n_chosen,): numbers of sparse columns.
     - ``sparse_hist_bin``, (n_chosen,): the histogram bin of each one's stored bin 0.
     - ``entry_start_out``, (n_rows + 1,): where the entries of each row begin.
-    - ``entries_out``: as long as the chosen columns.
+    - ``entries_out``: of the length of all chosen columns together.
     """
     cdef Py_ssize_t n_rows = entry_start_out.shape[0] - 1
     cdef Py_ssize_t i, j, k
@@ -117,7 +119,8 @@ def pack_entries(
                 at[sparse_rows[i] + 1] += 1
         for i in range(n_rows):
             at[i + 1] += at[i]
-        # The starts move to the ends of their rows, and so become those of the next.
+        # Each start moves to the end of its row, which is the start of the next row. At the end,
+        # all are shifted back.
         for k in range(chosen.shape[0]):
             if is_stopped(&watch):
                 break

@@ -10,7 +10,7 @@ cdef struct SortScratch:
 
 
 cdef inline uint64_t ordered_key(double value) noexcept nogil:
-    """An integer that sorts as the value does; neighbors differ by one."""
+    """An integer with the order of the value; those of neighboring floats differ by one."""
     cdef uint64_t bits
     memcpy(&bits, &value, sizeof(bits))
     # All bits of a negative value change, and only the sign of others.

@@ -1,4 +1,4 @@
-"""A radix sort of numbers, which takes their weights along."""
+"""A radix sort of numbers and their weights."""
 
 from libc.stdint cimport UINT64_MAX, int64_t, uint32_t, uint64_t
 from libc.string cimport memset
@@ -10,15 +10,16 @@ cdef enum:
     RADIX_BITS = 11
     # One histogram of digits a pass: 8 x 256 or 6 x 2048.
     RADIX_COUNTERS = 6 * 2048
-    # Below this many values the short histograms are cheaper than the fewer passes.
+    # For fewer values, smaller histograms of digits save more than fewer passes.
     SMALL_SORT = 4096
-    # The number of highest digits by which keys are sorted first: few keys share these and differ.
-    FEW_DIGITS = 2
+    # The number of highest digits by which keys are sorted first. Few keys differ in others only.
+    FIRST_DIGITS = 2
 
 
 cdef struct Fold:
-    # Keys of negative values, and then the others, without the gap around zero: what is
-    # subtracted from them, and how many bits the largest then has.
+    # Keys are folded to fewer bits: the keys of negative values begin at 0, and the other ones
+    # follow them without a gap. `negative` and `positive` are subtracted from the keys of each
+    # sign, and `n_bits` is the bit length of the largest result.
     uint64_t negative
     uint64_t positive
     int n_bits
@@ -39,7 +40,7 @@ cdef bint find_fold(const uint64_t* key, int64_t n, Fold* fold_out) noexcept nog
     for i in range(n):
         disorder |= key[i] < previous
         previous = key[i]
-        # All bits of a key that is not negative, none of others.
+        # All bits are set for a value that is not negative, none for a negative one.
         sign = 0 - (previous >> 63)
         least_negative = min(least_negative, previous | sign)
         least_positive = min(least_positive, previous | ~sign)
@@ -57,7 +58,7 @@ cdef void count_digits(
     const uint64_t* key, int64_t n, Fold fold, int bits, int shift, int n_digits,
     uint32_t* counters_out,
 ) noexcept nogil:
-    """Count the digits of folded keys from a bit on."""
+    """Count the values of each of some digits of the folded keys, which begin at bit `shift`."""
     cdef uint64_t mask = (<uint64_t> 1 << bits) - 1
     cdef uint64_t digits
     cdef int64_t i
@@ -82,7 +83,7 @@ cdef void sort_by_digit(
     SortScratch* scratch, int64_t n, bint weighted, Fold fold, int bits, int shift,
     uint32_t* counter,
 ) noexcept nogil:
-    """Stable sort of the keys by one of their digits, given how many have each."""
+    """Stable sort of the keys by one of their digits; ``counter`` has the counts of its values."""
     cdef uint64_t mask = (<uint64_t> 1 << bits) - 1
     cdef uint32_t start = 0
     cdef uint32_t count, value
@@ -102,7 +103,7 @@ cdef void sort_by_digit(
 
 
 cdef bint insert_keys(SortScratch* scratch, int64_t n, bint weighted) noexcept nogil:
-    """Stable insertion sort; false if it gave up, after as many moves as there are keys."""
+    """Stable insertion sort; false if it gives up, after more moves than there are keys."""
     cdef int64_t n_moves = 0
     cdef int64_t i, at
     cdef uint64_t key
@@ -129,15 +130,15 @@ cdef bint insert_keys(SortScratch* scratch, int64_t n, bint weighted) noexcept n
 
 
 cdef void sort_keys(SortScratch* scratch, int64_t n, bint weighted) noexcept nogil:
-    """Stable sort of the keys, which takes their masses along.
+    """Stable sort of the keys, and of their masses if ``weighted``.
 
-    A radix sort by the highest digits leaves few keys out of order, for an insertion sort. If
-    they are many, it sorts by another digit, and then by all.
+    A radix sort by the highest digits leaves few keys out of order, which an insertion sort puts in
+    order. If it gives up, one more digit is used, and then all digits.
     """
     cdef uint32_t[RADIX_COUNTERS] counters
     cdef int bits = SMALL_RADIX_BITS if n < SMALL_SORT else RADIX_BITS
     cdef Fold fold
-    cdef int n_digits = FEW_DIGITS
+    cdef int n_digits = FIRST_DIGITS
     cdef int n_all, shift, digit
     if not find_fold(scratch.key, n, &fold):
         return
@@ -153,4 +154,4 @@ cdef void sort_keys(SortScratch* scratch, int64_t n, bint weighted) noexcept nog
                     &counters[digit << bits])
         if shift == 0 or insert_keys(scratch, n, weighted):
             return
-        n_digits = n_all if n_digits > FEW_DIGITS else FEW_DIGITS + 1
+        n_digits = n_all if n_digits > FIRST_DIGITS else FIRST_DIGITS + 1

@@ -1,8 +1,8 @@
-"""How the bins of the training rows lie column by column.
+"""The bins of the training rows, column by column.
 
-A feature's bins, but for the `default_bin`, if any, are numbered 0, 1, ... as its stored
-bins. They are codes of a column of bytes or 16-bit numbers, which several features that
-exclude each other may share, or a sparse column of the rows that have them, or both.
+The stored bins of a feature are its bins without the `default_bin`, if it has one, numbered 0, 1,
+... They are stored as codes of a column of 8-bit or 16-bit numbers, which a bundle of features
+shares; or as a sparse column, which lists the rows that have them; or as both.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint8_t
@@ -14,7 +14,7 @@ cdef struct BinColumn:
     int32_t n_bins
     int32_t default_bin       # the bin of rows with other codes or not stored; -1: none
     const uint32_t* rows      # stored rows, ascending; NULL: it is not sparse
-    const uint16_t* stored    # their stored bins; of a feature of two bins, shared zeros
+    const uint16_t* stored    # their stored bins; features of two bins share an array of zeros
     int64_t length
 
 
@@ -23,8 +23,8 @@ cdef class BinStore:
     cdef readonly Py_ssize_t n_rows
     cdef readonly Py_ssize_t n_features
     cdef readonly bint has_sparse
-    cdef object _arrays            # the columns point to them
-    cdef object zeros             # or to these
+    cdef object _arrays       # the columns point into these arrays
+    cdef object zeros         # and into this one
 
 
 cdef inline int32_t bin_of_stored(const BinColumn* column, int32_t stored) noexcept nogil:

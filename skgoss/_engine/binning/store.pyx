@@ -1,4 +1,4 @@
-"""How the bins of the training rows lie column by column."""
+"""The bins of the training rows, column by column."""
 
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint8_t
 from libc.stdlib cimport calloc, free
@@ -32,9 +32,9 @@ cdef class BinStore:
     ``arrays`` are the `StoreArrays` that it was made of:
 
     - ``n_bins``, (n_features,).
-    - ``default_bin``, (n_features,): the bin of rows with no code of the feature, -1 where
-      there is none.
-    - ``column``, (n_features,): the feature's row of ``bytes``; from ``len(bytes)`` on, of
+    - ``default_bin``, (n_features,): the bin of rows without a code of the feature; -1: all rows
+      have one.
+    - ``column``, (n_features,): the feature's row of ``bytes``, or ``len(bytes)`` and its row of
       ``shorts``. -1: it has no codes, only stored rows.
     - ``first_code``, (n_features,): the code of the feature's stored bin 0.
     - ``bytes``, (n, n_rows), ``shorts``, (m, n_rows).
@@ -97,7 +97,10 @@ cdef class BinStore:
         return self._arrays
 
     def take(self, const int64_t[::1] rows, int n_threads, empty) -> BinStore:
-        """The store of some rows, ascending and distinct; ``empty`` makes its large arrays."""
+        """The store of some rows, ascending and distinct.
+
+        ``empty(shape, dtype)`` makes its large arrays.
+        """
         *features, bytes, shorts, sparse_start, sparse_rows, bin_start, sparse_bins = self._arrays
         position = np.empty(0, dtype=np.int32)
         if self.has_sparse:

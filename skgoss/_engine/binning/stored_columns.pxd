@@ -1,7 +1,7 @@
 """Sparse columns: the rows that are not in the default bin, and their bins.
 
-These are the stored rows. Each has a stored bin: numbered without the default bin. Columns of which
-all stored rows have stored bin 0, as those of two bins, hold row numbers alone.
+These are the stored rows. Each has a stored bin: its bin, numbered without the default bin. A
+column whose stored rows all have stored bin 0, such as one of two bins, only has row numbers.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t
@@ -23,7 +23,7 @@ cdef inline uint16_t stored_bin(const uint16_t* bins, int64_t i) noexcept nogil:
 
 
 cdef inline int64_t first_from(const row_t* rows, int64_t n, int64_t row) noexcept nogil:
-    """Where ascending row numbers from ``row`` on begin: a binary search."""
+    """The index of the first of ascending row numbers that is at least ``row``."""
     cdef int64_t low = 0
     cdef int64_t high = n
     cdef int64_t middle

@@ -54,7 +54,7 @@ SIZES[:] = [8, 4, 1, 2, 4, 8, 1, 2, 4, 8, 1]
 
 
 cdef bint _is_extension(const char* metadata) noexcept nogil:
-    """Whether metadata say that the numbers stand for something else."""
+    """Whether metadata name an extension type: the numbers encode values of another type."""
     cdef const char* key = "ARROW:extension:name"
     cdef int32_t n_pairs, length, text
     if metadata == NULL:
@@ -72,7 +72,7 @@ cdef bint _is_extension(const char* metadata) noexcept nogil:
 
 
 cdef uint8_t _kind(const Schema* column) noexcept nogil:
-    """The kind of a column's numbers; OTHER if it has no plain numbers."""
+    """The kind of a column's numbers; OTHER if kernels cannot read it."""
     cdef const char* format = column.format
     cdef const char* known = NULL
     if format[0] != 0 and format[1] == 0 and column.dictionary == NULL:
@@ -91,7 +91,7 @@ cdef bint _has_nulls(const Array* array) noexcept nogil:
 
 
 cdef void _copy(const Array* array, uint8_t kind, bint as_float, char* out) noexcept nogil:
-    """Copy values; as float64, with NaN in place of nulls, or as they are."""
+    """Copy values: ``as_float``, to float64 with NaN in place of nulls; otherwise as they are."""
     cdef int64_t i, n = array.length, at = array.offset
     cdef const uint8_t* valid = <const uint8_t*> array.buffers[0]
     cdef const uint8_t* values = <const uint8_t*> array.buffers[1]
@@ -113,7 +113,10 @@ cdef void _copy(const Array* array, uint8_t kind, bint as_float, char* out) noex
 
 
 cdef class Export:
-    """What a data frame exports, with the names of the columns. It keeps the memory alive."""
+    """The arrays that a data frame exports, and the names of its columns.
+
+    It keeps the memory of the arrays alive.
+    """
 
     cdef Schema _schema
     cdef Array* _arrays
@@ -174,10 +177,10 @@ cdef class Export:
         self, categorical, uint64_t[::1] address_out, int64_t[::1] stride_out,
         uint8_t[::1] kind_out,
     ) -> None:
-        """Write where the numbers of each column lie.
+        """Write the address, the stride and the kind of each column of numbers.
 
-        Values that lie apart, nulls and booleans are copied, but not those of the columns
-        in ``categorical``. Nothing is written for these and for columns of other things.
+        Columns in several arrays, with nulls or of booleans are copied, unless they are in
+        ``categorical``. Nothing is written for these and for columns of other values.
         """
         cdef uint8_t kind
         cdef Py_ssize_t j
@@ -229,7 +232,7 @@ cdef class Export:
 
 
 def export(frame) -> Export | None:
-    """What a frame exports; None if it exports no rows of a data frame."""
+    """The arrays of a frame; None if it does not export a data frame with rows."""
     cdef Export exported = Export()
     if not hasattr(frame, "__arrow_c_stream__"):  # old versions of polars and pyarrow
         return None

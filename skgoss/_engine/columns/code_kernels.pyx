@@ -1,7 +1,7 @@
-"""Passes over integers that stand for something: categories, labels, columns of entries.
+"""Kernels that read codes: integers that stand for categories, labels or columns of entries.
 
-They are in memory of the user, which may change while it is read: what a code outside of a table
-stands for is missing.
+The codes are in memory of the user, which may change while it is read. A code that a table does
+not have counts as missing.
 """
 
 from libc.stdint cimport INT64_MAX, INT64_MIN, int8_t, int16_t, int32_t, int64_t, uint8_t, uint64_t
@@ -12,7 +12,7 @@ import numpy as np
 
 cdef enum:
     BLOCK = 8192              # codes that a thread takes at a time
-    CODES_PER_THREAD = 1 << 16  # fewer are done sooner without it
+    CODES_PER_THREAD = 1 << 16  # for fewer, another thread does not pay off
 
 ctypedef fused code_t:
     int8_t
@@ -30,61 +30,63 @@ cdef struct CodeLoop:
     Py_ssize_t stride         # bytes from a code to the next
     int width                 # bytes of a code
     int64_t low               # the code of the first entry of a table
-    uint64_t n_codes          # of its entries; one more follows, for what is missing
-    uint8_t* is_there         # of each thread: whether the code of an entry occurs
-    const void* table
-    int number_width          # bytes of a number in it
+    uint64_t n_codes          # entries of the table; one more follows, for other codes
+    uint8_t* occurs           # of each thread: whether the code of an entry occurs
+    const void* table         # the number of each code
+    int number_width          # bytes of a number
     void* numbers
     int64_t* least            # of each thread: of all codes
     int64_t* greatest
 
 
 cdef int team(Py_ssize_t n, int n_threads) noexcept nogil:
+    """The number of threads that n codes are worth."""
     return max(1, min(n_threads, <int>min(n // CODES_PER_THREAD, <Py_ssize_t>1 << 30)))
 
 
 cdef inline uint64_t entry_at(CodeLoop loop, const code_t* codes, Py_ssize_t i) noexcept nogil:
-    """The entry of a code in the table."""
+    """The index of a code's entry in the table."""
     cdef code_t code = (<const code_t*>(<const char*>codes + i * loop.stride))[0]
     return min(<uint64_t>code - <uint64_t>loop.low, loop.n_codes)
 
 
 cdef void mark(
     CodeLoop loop, const code_t* codes, Py_ssize_t first, Py_ssize_t end,
-    uint8_t* is_there_out,
+    uint8_t* occurs_out,
 ) noexcept nogil:
+    """Mark the entries of codes."""
     cdef Py_ssize_t i
     for i in range(first, end):
-        is_there_out[entry_at(loop, codes, i)] = True
+        occurs_out[entry_at(loop, codes, i)] = True
 
 
 cdef void mark_block(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
     cdef const CodeLoop* loop = <const CodeLoop*>context
-    cdef uint8_t* is_there = loop.is_there + thread * (loop.n_codes + 1)
+    cdef uint8_t* occurs = loop.occurs + thread * (loop.n_codes + 1)
     if loop.width == 1:
-        mark(loop[0], <const int8_t*>loop.codes, first, end, is_there)
+        mark(loop[0], <const int8_t*>loop.codes, first, end, occurs)
     elif loop.width == 2:
-        mark(loop[0], <const int16_t*>loop.codes, first, end, is_there)
+        mark(loop[0], <const int16_t*>loop.codes, first, end, occurs)
     elif loop.width == 4:
-        mark(loop[0], <const int32_t*>loop.codes, first, end, is_there)
+        mark(loop[0], <const int32_t*>loop.codes, first, end, occurs)
     else:
-        mark(loop[0], <const int64_t*>loop.codes, first, end, is_there)
+        mark(loop[0], <const int64_t*>loop.codes, first, end, occurs)
 
 
 def occurring(
     const code_t[:] codes, int64_t low, Py_ssize_t n_codes, int n_threads=1,
 ) -> NDArray[np.bool_]:
-    """Which of the codes from ``low`` on occur, (n_codes + 1,); the last one: any other."""
+    """Whether each code from ``low`` on occurs, (n_codes + 1,); the last: any other code."""
     n_threads = team(codes.shape[0], n_threads)
-    is_there = np.zeros((n_threads, n_codes + 1), dtype=np.bool_)
-    cdef uint8_t[:, ::1] is_there_out = is_there.view(np.uint8)
+    occurs = np.zeros((n_threads, n_codes + 1), dtype=np.bool_)
+    cdef uint8_t[:, ::1] occurs_out = occurs.view(np.uint8)
     cdef CodeLoop loop
     if codes.shape[0] == 0:
-        return is_there[0]
+        return occurs[0]
     loop.codes, loop.stride, loop.width = &codes[0], codes.strides[0], sizeof(code_t)
-    loop.low, loop.n_codes, loop.is_there = low, n_codes, &is_there_out[0, 0]
+    loop.low, loop.n_codes, loop.occurs = low, n_codes, &occurs_out[0, 0]
     run_shares(mark_block, &loop, codes.shape[0], BLOCK, n_threads, codes.shape[0])
-    return is_there.any(axis=0)
+    return occurs.any(axis=0)
 
 
 cdef void translate(
@@ -125,7 +127,7 @@ def translated(
 ) -> NDArray[Any]:
     """The numbers that codes stand for, (n,).
 
-    ``table``: those of the codes from ``low`` on; the last one: that of any other.
+    ``table``: the numbers of the codes from ``low`` on; the last one: that of all other codes.
     """
     numbers = np.empty(codes.shape[0], dtype=np.asarray(table).dtype)
     cdef number_t[::1] numbers_out = numbers
@@ -140,7 +142,7 @@ def translated(
     return numbers
 
 
-cdef void find_ends(
+cdef void find_range(
     const CodeLoop* loop, const code_t* codes, Py_ssize_t first, Py_ssize_t end, int thread,
 ) noexcept nogil:
     cdef code_t least = codes[first]
@@ -153,25 +155,25 @@ cdef void find_ends(
     loop.greatest[thread] = max(loop.greatest[thread], <int64_t>greatest)
 
 
-cdef void ends_block(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+cdef void range_block(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
     cdef const CodeLoop* loop = <const CodeLoop*>context
     if loop.width == 1:
-        find_ends(loop, <const int8_t*>loop.codes, first, end, thread)
+        find_range(loop, <const int8_t*>loop.codes, first, end, thread)
     elif loop.width == 2:
-        find_ends(loop, <const int16_t*>loop.codes, first, end, thread)
+        find_range(loop, <const int16_t*>loop.codes, first, end, thread)
     elif loop.width == 4:
-        find_ends(loop, <const int32_t*>loop.codes, first, end, thread)
+        find_range(loop, <const int32_t*>loop.codes, first, end, thread)
     else:
-        find_ends(loop, <const int64_t*>loop.codes, first, end, thread)
+        find_range(loop, <const int64_t*>loop.codes, first, end, thread)
 
 
-def ends(const code_t[::1] codes, int n_threads=1) -> tuple[int, int]:
-    """The least and the greatest of some codes, of which there is one."""
+def code_range(const code_t[::1] codes, int n_threads=1) -> tuple[int, int]:
+    """The smallest and the largest of some codes; there must be at least one."""
     n_threads = team(codes.shape[0], n_threads)
     cdef int64_t[::1] least = np.full(n_threads, INT64_MAX, dtype=np.int64)
     cdef int64_t[::1] greatest = np.full(n_threads, INT64_MIN, dtype=np.int64)
     cdef CodeLoop loop
     loop.codes, loop.width = &codes[0], sizeof(code_t)
     loop.least, loop.greatest = &least[0], &greatest[0]
-    run_shares(ends_block, &loop, codes.shape[0], BLOCK, n_threads, codes.shape[0])
+    run_shares(range_block, &loop, codes.shape[0], BLOCK, n_threads, codes.shape[0])
     return int(min(least)), int(max(greatest))

@@ -1,8 +1,8 @@
-"""How a kernel reads one column of the input, whatever holds it.
+"""How kernels read one column of the input, in whatever container.
 
-A column is (address, stride, kind): where its first value lies, how many bytes lie
-between two values, and what the values are. A sparse column has (index, length) too: where
-the ascending numbers of its rows with a stored value lie, and how many there are; its other
+A column is (address, stride, kind): the address of its first value, the number of bytes from one
+value to the next, and the type of the values. A sparse column also has (index, length): the
+address of the ascending numbers of its rows with a stored value, and how many there are. Its other
 rows hold zero.
 """
 
@@ -41,6 +41,7 @@ cdef inline void _load(
     const number* first, int64_t stride, const int64_t* rows, int64_t start, int64_t n,
     double* values_out,
 ) noexcept nogil:
+    """`load_values` of one type."""
     cdef int64_t i
     if rows != NULL:
         for i in range(n):
@@ -88,7 +89,7 @@ cdef struct InputColumns:
     const uint64_t* address
     const int64_t* stride
     const uint8_t* kind
-    const uint64_t* index       # NULL: no column is sparse; a 0: this one is not
+    const uint64_t* index       # NULL: no column is sparse; 0: this column is dense
     const int64_t* length
     int64_t n_rows
 
@@ -103,9 +104,9 @@ cdef inline bint is_sparse(const InputColumns* inputs, Py_ssize_t column) noexce
 cdef inline void load_rows(
     const InputColumns* inputs, Py_ssize_t column, int64_t start, int64_t n, int32_t* rows_out,
 ) noexcept nogil:
-    """Read numbers of rows of a sparse column.
+    """Read the numbers of a sparse column's stored rows, limited to the rows that exist.
 
-    They index arrays and were checked, but their memory is the user's and may change.
+    They were checked, but they are in memory of the user, which may change, and index arrays.
     """
     cdef const uint32_t* index = <const uint32_t*> inputs.index[column] + start
     cdef uint32_t last = <uint32_t> (inputs.n_rows - 1)
@@ -118,6 +119,7 @@ cdef inline void load_sparse(
     const InputColumns* inputs, Py_ssize_t column, const int64_t* rows, int64_t start,
     int64_t n, double* values_out,
 ) noexcept nogil:
+    """`load_block` of a sparse column."""
     cdef const int32_t* index = <const int32_t*> inputs.index[column]
     cdef int64_t length = inputs.length[column]
     cdef int64_t at = first_from(index, length, rows[start] if rows != NULL else start)

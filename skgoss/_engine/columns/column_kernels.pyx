@@ -1,4 +1,4 @@
-"""The kinds of columns the kernels read in place."""
+"""The kinds of columns that kernels read in place, and where columns of arrays lie."""
 
 from cpython.buffer cimport PyBUF_STRIDES, PyBuffer_Release, PyObject_GetBuffer
 
@@ -39,7 +39,7 @@ def locate_all(
     matrix: NDArray[Any], int number, uint64_t[::1] address_out, int64_t[::1] stride_out,
     uint8_t[::1] kind_out,
 ) -> None:
-    """Write where the columns of a matrix lie, which are of one kind."""
+    """Write the address, the stride and the kind of all columns of a matrix."""
     cdef Py_buffer buffer
     cdef Py_ssize_t j
     PyObject_GetBuffer(matrix, &buffer, PyBUF_STRIDES)
@@ -62,7 +62,7 @@ def to_float64(columns, double[:, ::1] values_out) -> None:
 def locate(
     list blocks, uint64_t[::1] address_out, int64_t[::1] stride_out, uint8_t[::1] kind_out
 ) -> None:
-    """Write where the columns of matrices lie.
+    """Write the address, the stride and the kind of the columns of matrices.
 
     - ``blocks``, list of tuples: of each matrix of shape (n_rows, n): the numbers of its n columns,
       as an array of int64; the matrix; and the code of its dtype.

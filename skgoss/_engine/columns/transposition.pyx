@@ -3,8 +3,9 @@
 The rows of the matrix are cut into chunks, one for each thread; as rows
 ascend within a chunk, and from chunk to chunk, they ascend within each column.
 
-The columns of entries are in memory of the user, which may change while it is read. So each is
-compared with the number of columns, and each position with the number of entries that were counted.
+The column numbers of entries are in memory of the user, which may change while it is read. So each
+is compared with the number of columns, and each target with the number of entries that were
+counted.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
@@ -20,7 +21,7 @@ ctypedef fused index_t:
     int32_t
     int64_t
 
-# Values are moved as bits, whatever they stand for.
+# Values are moved as integers of their size, whatever their type is.
 ctypedef fused bits_t:
     uint8_t
     uint16_t
@@ -56,7 +57,7 @@ cdef struct Counting:
     const int64_t* chunk_start
     int64_t n_columns
     int32_t* count            # of each chunk, by column
-    int64_t n_wrong           # chunks
+    int64_t n_wrong           # chunks with a row whose columns do not ascend
     Watch watch
 
 
@@ -110,7 +111,7 @@ cdef void move_rows(
 ) noexcept nogil:
     """Write the entries that rows have in some columns, column by column.
 
-    A row's entries are read on from where the last call has stopped.
+    Each row is read from the entry where the last call has stopped.
     """
     cdef int64_t row, i, at, column
     for row in range(first, stop):
@@ -138,7 +139,7 @@ cdef struct Moving:
     int width                 # bytes of a value
     const void* start
     const void* columns
-    const void* values        # or NULL: only rows are wanted
+    const void* values        # NULL: only the rows of entries are written
     const int64_t* chunk_start
     int64_t first_column
     int64_t n_columns
@@ -195,7 +196,7 @@ def move_columns(
     - ``next_entry_inout``, (n_chunks, n): where the entries of each of the n next columns go, by
       chunk; then where they end.
     - ``entry_stop``, (n_chunks, n): where they must end; further entries are not written.
-    - ``values_out``: empty if only rows are wanted; so is ``values`` then.
+    - ``values``, ``values_out``: empty if only the rows of entries are written.
     """
     cdef Py_ssize_t n_chunks = next_entry_inout.shape[0]
     cdef Moving call = Moving(

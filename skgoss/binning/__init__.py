@@ -1,5 +1,5 @@
 """Bins: how they are found, how rows are put into them, and how they lie in memory.
 
-Where a function has the argument ``rows``, these are the numbers of the rows to use,
-ascending; None: all. All results are the same for any ``n_threads``.
+The argument ``rows`` of a function has the ascending numbers of the rows to use; None:
+all rows. Results do not depend on ``n_threads``.
 """

@@ -1,7 +1,7 @@
-"""Values of columns in their bins: dense ones, and the stored rows of sparse ones.
+"""The bins of values: of all rows in dense columns, of the stored rows in sparse ones.
 
-Sparse columns are zero in most rows. Their *stored rows* are those that are not in
-their *default bin*, that of zero. Their *stored bins* are numbered without it.
+Sparse columns are zero in most rows. Their *default bin* is that of zero, and their
+*stored rows* are not in it. Their *stored bins* are numbered without it.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from skgoss.columns.columns import Columns, changed, row_positions
 from skgoss.columns.stacked import StackedColumns, pieces
 from skgoss.sources.memory import IN_MEMORY, Memory
 
-# Enough buckets to separate most bounds; their table fits the first cache.
+# Enough buckets to separate most bounds. Their table fits into the nearest cache.
 BUCKETS_PER_BOUND = 8
 MAX_BUCKETS = 2048
 
-# A column is sparse if at least this share of its values is zero. For fewer rows and
-# columns than these, sparse columns cost more than they save.
+# A column is sparse if at least this proportion of its values is zero. With fewer rows
+# and fewer columns than these, sparse columns cost more than they save.
 MIN_ZERO_SHARE = 0.5
 MIN_ROWS = 4096
 MIN_COLUMNS = 256
 
-# The number of codes of a byte. Columns of more bins have two bytes a row.
+# The number of codes of a byte. Columns of more bins take two bytes in each row.
 LANE_CODES = 256
 
 NO_ROWS = (
@@ -61,7 +61,7 @@ class LosslessSettings(NamedTuple):
 
     @classmethod
     def from_settings(cls, settings: StorageSettings) -> LosslessSettings:
-        """The other options of settings."""
+        """The options of settings, with a conflict rate of 0."""
         return cls(settings.enable_bundle, settings.is_enable_sparse)
 
 
@@ -79,7 +79,7 @@ class SparseColumns:
     bins: NDArray[np.uint16]  # the stored bins
 
     def stored_bins(self) -> NDArray[np.uint16]:
-        """The stored bin of each stored row, also in columns of two bins."""
+        """The stored bin of each stored row, including those of columns of two bins."""
         length = np.diff(self.start)
         if len(self.bins) == len(self.rows):
             return self.bins
@@ -91,11 +91,11 @@ class SparseColumns:
     def stacked(
         cls, number: NDArray[Any], pieces: list[tuple[int, SparseColumns]]
     ) -> SparseColumns:
-        """The columns of rows that lie one below the other.
+        """Join pieces of rows, one below the other.
 
-        ``number`` tells which of the used columns are sparse. ``pieces`` are ascending:
-        the number of the first row of each, and its columns. The list is emptied, so
-        that memory is freed.
+        ``number`` has the sparse ones among the used columns. ``pieces`` are in order:
+        the number of the first row of each, and its columns. The list is emptied, which
+        frees memory.
         """
         lengths = np.zeros((2, len(number) + 1), dtype=np.int64)
         for _, piece in pieces:
@@ -130,7 +130,7 @@ class SparseColumns:
 def _targets(
     at_inout: NDArray[np.int64], start: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Where the values of lists go, of which each has a next free index."""
+    """The targets of the values of lists; ``at_inout`` is the next target of each."""
     length = np.diff(start)
     target = np.repeat(at_inout - start[:-1], length) + np.arange(start[-1])
     at_inout += length
@@ -145,13 +145,13 @@ class Bins:
     # (n_narrow, n_rows): the bins of each dense column of at most 256 bins.
     bytes: NDArray[np.uint8]
     shorts: NDArray[np.uint16]  # (n_wide, n_rows): the bins of each other dense column
-    # Where larger arrays lie, if these may become those of a store because nothing else
-    # uses them. None: they are copied.
+    # If nothing else uses the arrays, so that a store may take them over: where larger
+    # ones are made. None: they are copied.
     memory: Memory | None = None
 
     @classmethod
     def from_store(cls, store: BinStore) -> Bins:
-        """The bins that a store holds; no array of the size of the data is copied."""
+        """The bins in a store; no array of the size of the data is copied."""
         arrays = store.arrays
         is_sparse = arrays.default_bin >= 0
         number = np.flatnonzero(is_sparse)
@@ -174,10 +174,11 @@ class Bins:
     def dense(
         self, narrow: NDArray[np.int64], wide: NDArray[np.int64], n_groups: int
     ) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
-        """The bins of dense columns: those of at most 256 bins, and the others.
+        """The bins of dense columns: those of at most 256 bins, and those of more.
 
         ``narrow`` and ``wide`` are the numbers of these columns among the used ones.
-        The first array has ``n_groups`` rows, of which the last ones are free.
+        The first array has ``n_groups`` rows; those after the narrow columns are not
+        set.
         """
         memory = self.memory
         if memory is not None and n_groups == len(self.bytes):
@@ -191,7 +192,7 @@ class Bins:
         return bytes_, self.shorts.copy() if memory is None else self.shorts
 
     def joined(self, other: Bins, n_used: int) -> Bins:
-        """The columns of these bins, which are ``n_used``, and of others."""
+        """The ``n_used`` columns of these bins, and then those of the other ones."""
         one, two = self.sparse, other.sparse
         sparse = SparseColumns(
             np.concatenate([one.number, n_used + two.number]).astype(np.int32),
@@ -249,7 +250,7 @@ class Values:
         categorical = np.array(is_category, bool)
         numeric = members[~categorical]
         if len(numeric):
-            # Categories stand between them.
+            # Kernels write neighboring columns, but there may be categories between.
             into = np.empty_like(out[~categorical]) if categorical.any() else out
             bin_columns(
                 self.columns, self.mappers, numeric, self.rows, self.n_threads, into
@@ -266,7 +267,7 @@ class Values:
             )
 
 
-def source_of(
+def storage_source(
     columns: Columns | StackedColumns,
     mappers: list[BinMapper],
     settings: StorageSettings,
@@ -297,7 +298,7 @@ def binned(
     n_global: int,
     memory: Memory,
 ) -> Bins:
-    """The bins of values that come in batches, with ``n_rows`` rows altogether."""
+    """The bins of values that are read in batches of ``n_rows`` rows altogether."""
     is_narrow = np.array([m.n_bins for m in mappers], np.int32) <= LANE_CODES
     is_sparse = np.zeros(len(mappers), dtype=bool)
     is_sparse[sparse_numbers(mappers, settings, n_global)] = True
@@ -328,7 +329,7 @@ def find_sparse(
     rows: NDArray[np.int64] | None,
     n_threads: int,
 ) -> SparseColumns:
-    """The sparse columns, of which there is one: those with these numbers."""
+    """The sparse columns with these numbers, of which there is at least one."""
     n_rows = columns.n_rows if rows is None else len(rows)
     if n_rows == 0:
         start = np.zeros(len(number) + 1, dtype=np.int64)
@@ -340,9 +341,9 @@ def find_sparse(
 def sparse_numbers(
     mappers: list[BinMapper], settings: StorageSettings, n_rows: int
 ) -> NDArray[np.int32]:
-    """Which of the used columns are sparse.
+    """The numbers of the sparse ones among the used columns.
 
-    None if neither bundles nor entries are made of them.
+    Empty if neither bundles nor entries would be made of them.
     """
     is_small = n_rows < MIN_ROWS and len(mappers) < MIN_COLUMNS
     if is_small or not (settings.enable_bundle or settings.is_enable_sparse):
@@ -376,7 +377,7 @@ def bin_categories(
 ) -> NDArray[np.uint8] | NDArray[np.uint16]:
     """The bins of columns of categories, (columns.n_features, n_rows).
 
-    They have 16 bits if any column has more than 256 bins.
+    Their type is uint16 if any column has more than 256 bins, else uint8.
     """
     n_rows = columns.n_rows if rows is None else len(rows)
     is_wide = max(mapper.n_bins for mapper in mappers) > LANE_CODES
@@ -430,7 +431,7 @@ def bin_sparse_columns(
     bin_start = np.zeros(len(features) + 1, dtype=np.int64)
     has_bins = np.array([mappers[j].n_bins > 2 for j in features])
     taken = columns.take(features)
-    # Memory that is not written is not used.
+    # An upper limit: the system provides memory only where it is written.
     list_rows = np.empty(taken.n_stored(n_threads), dtype=np.uint32)
     binned = taken.take(np.flatnonzero(has_bins))
     list_bins = np.empty(binned.n_stored(n_threads), dtype=np.uint16)
@@ -462,16 +463,16 @@ def bin_sparse_columns(
 
 
 def _bin_search(mappers: list[BinMapper]) -> bin_search.BinSearch:
-    """The bounds of columns of numbers, at least one, for a search in buckets."""
+    """The bounds of at least one column of numbers, in the form that kernels search."""
     fields = BinMapper._make(zip(*mappers, strict=True))
     upper_bounds = fields.upper_bounds
-    n_of_each = np.array(list(map(len, upper_bounds)), dtype=np.int64)
-    n_bounds = n_of_each - 1
+    lengths = np.array(list(map(len, upper_bounds)), dtype=np.int64)
+    n_bounds = lengths - 1
     length = 2 * n_bounds + 1
     start = length.cumsum() - length
-    # A search that starts at the last bound must still meet infinity.
+    # Even a search that starts at the last bound reads infinities behind it.
     bounds = np.full(length.sum(), np.inf)
-    shift = np.repeat(start - (n_of_each.cumsum() - n_of_each), n_of_each)
+    shift = np.repeat(start - (lengths.cumsum() - lengths), lengths)
     bounds[shift + np.arange(len(shift))] = np.concatenate(upper_bounds)
     first_start = np.zeros(len(mappers) + 1, dtype=np.int64)
     n_buckets = np.minimum(BUCKETS_PER_BOUND * n_bounds, MAX_BUCKETS)

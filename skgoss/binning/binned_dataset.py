@@ -12,7 +12,12 @@ from numpy.typing import NDArray
 from skgoss._engine.binning.bin_bounds import NAN_IS_MISSING, NAN_IS_UNSEEN
 from skgoss._engine.binning.store import BinStore
 from skgoss.binning import storage
-from skgoss.binning.bin_values import Bins, LosslessSettings, StorageSettings, source_of
+from skgoss.binning.bin_values import (
+    Bins,
+    LosslessSettings,
+    StorageSettings,
+    storage_source,
+)
 from skgoss.binning.find_bins import (
     BinMapper,
     BinningOptions,
@@ -25,7 +30,7 @@ from skgoss.columns.columns import Columns
 from skgoss.distributed.collectives import ALONE, Collectives
 from skgoss.distributed.row_partition import RowPartition
 
-# The least and the greatest number of a column, or its categories; None if it cannot
+# The smallest and the largest number of a column, or its categories; None if it cannot
 # be split.
 Range = tuple[float, float] | NDArray[np.int32] | None
 
@@ -64,11 +69,11 @@ class BinnedDataset:
         n_threads: int = 1,
         partition: RowPartition | None = None,
     ) -> BinnedDataset:
-        """Find the bins of the columns and put the values into them.
+        """Find the bins of the columns, and put the values into them.
 
-        ``weight``, (columns.n_rows,), is for bins of equal weight. With a
-        ``partition``, all processes find the bins of all rows, and each puts its own
-        rows into them.
+        With a ``weight``, (columns.n_rows,), bins have equal weight. With a
+        ``partition``, the bins are those of the rows of all processes, and each process
+        puts its own rows into them.
         """
         mappers = find_bin_mappers(
             columns,
@@ -83,7 +88,7 @@ class BinnedDataset:
         if len(feature) < len(mappers):
             columns = columns.take(feature)
         n_global = None if partition is None else partition.n_rows
-        source = source_of(columns, used, settings, rows, n_threads, n_global)
+        source = storage_source(columns, used, settings, rows, n_threads, n_global)
         stored = storage.lay_out(source, used, settings, n_threads)
         return cls.from_storage(mappers, feature, stored)
 
@@ -91,10 +96,10 @@ class BinnedDataset:
     def from_storage(
         cls, mappers: list[BinMapper], feature: NDArray[np.int32], stored: Storage
     ) -> BinnedDataset:
-        """Make a data set of the mappers of all columns, and the bins of used ones."""
+        """A data set of the mappers of all columns and the bins of the used ones."""
         used = [mappers[j] for j in feature]
         missing_type = np.array([*map(attrgetter("missing_type"), used)], np.uint8)
-        # What was not seen may be missing in other rows.
+        # Rows that trees are applied to may have NaN where training rows have none.
         missing_type[missing_type == NAN_IS_UNSEEN] = NAN_IS_MISSING
         return cls(
             n_rows=stored.store.n_rows,
@@ -121,16 +126,17 @@ class BinnedDataset:
     ) -> BinnedDataset:
         """Put other rows, with the same columns, into the bins of this data set.
 
-        The mappers are the same list, unless some of the rows are NaN in a column
-        without a bin for it, which gets one. The settings of bins are not used, nor is
-        `max_conflict_rate`: no bin of the other rows is lost. For ``n_global`` see
-        `source_of`. The processes of ``collectives`` have the same bins.
+        The list of mappers is shared, unless some of the rows are NaN in a column
+        without a bin for it, which then gets one. Of the settings, those of bins and
+        `max_conflict_rate` are not used: no bin of the other rows is lost. For
+        ``n_global`` see `storage_source`. The processes of ``collectives`` have the
+        same bins.
         """
         settings = LosslessSettings.from_settings(settings)
         mappers = self._mappers_of(columns, rows, n_threads, collectives)
         used = [mappers[j] for j in self.feature]
         columns = columns.take(self.feature)
-        source = source_of(columns, used, settings, rows, n_threads, n_global)
+        source = storage_source(columns, used, settings, rows, n_threads, n_global)
         stored = storage.lay_out(source, used, settings, n_threads)
         return BinnedDataset.from_storage(mappers, self.feature, stored)
 
@@ -141,7 +147,10 @@ class BinnedDataset:
         n_threads: int,
         collectives: Collectives = ALONE,
     ) -> list[BinMapper]:
-        """The mappers, for rows that may be NaN where no row of the data set is."""
+        """The mappers, with a bin for NaN in each column that is NaN in some ``rows``.
+
+        The rows of the data set itself may have no NaN there.
+        """
         unseen = self.feature[[mapper.is_unseen for mapper in self.used_mappers]]
         if len(unseen) == 0:
             return self.mappers
@@ -155,9 +164,9 @@ class BinnedDataset:
         return mappers
 
     def has_bins_of(self, other: BinnedDataset) -> bool:
-        """Whether the bins of both data sets are the same, but for those of NaN.
+        """Whether the bins of both data sets are the same, apart from those of NaN.
 
-        A data set without NaN has no bin for it.
+        A column without NaN has no bin for it.
         """
         if self.mappers is other.mappers:
             return True
@@ -177,10 +186,10 @@ class BinnedDataset:
                 f"The data sets must have the same rows: the first has {self.n_rows},"
                 f" the other {other.n_rows}."
             )
-        bins, others = (Bins.from_store(data.storage.store) for data in (self, other))
+        own, added = (Bins.from_store(data.storage.store) for data in (self, other))
         mappers = self.mappers + other.mappers
         stored = storage.lay_out(
-            bins.joined(others, len(self.feature)),
+            own.joined(added, len(self.feature)),
             self.used_mappers + other.used_mappers,
             LosslessSettings.from_settings(settings),
             n_threads,
@@ -195,9 +204,9 @@ class BinnedDataset:
         rows: NDArray[np.int64] | None = None,
         n_threads: int = 1,
     ) -> tuple[BinStore, NDArray[np.int32]]:
-        """The store and the missing bins alone of `with_rows`.
+        """The store of `with_rows`, and the bin of missing values of each used column.
 
-        They are all that rows need which trees are applied to.
+        Trees can be applied to rows without more than these.
         """
         mappers = self._mappers_of(columns, rows, n_threads)
         used = [mappers[j] for j in self.feature]
@@ -209,9 +218,9 @@ class BinnedDataset:
     def take(self, rows: NDArray[np.int64], n_threads: int = 1) -> BinnedDataset:
         """Some of the rows, at least one, without binning again.
 
-        The bins lie in memory as those of this data set. What does not depend on the
-        rows, such as the list of mappers, is shared. ValueError if the rows are not
-        ascending and distinct, or do not exist.
+        The bins have the same layout in memory. Whatever does not depend on the rows,
+        such as the list of mappers, is shared. ValueError if the rows are not ascending
+        and distinct, or do not exist.
         """
         if len(rows) == 0:
             raise ValueError("rows must have at least one number.")
@@ -244,15 +253,16 @@ class BinnedDataset:
 
     @property
     def filtered_rows(self) -> int:
-        """The most rows that are not zero in a column that was left out for them.
+        """The largest number of nonzero rows of a column that was left out.
 
-        It could be split if ``min_child_samples`` were at most this. 0: there
-        is none. The rows are those that the bins were found in.
+        Such a column has fewer of them than ``min_child_samples``: with a value of at
+        most this, it could be split. 0: no column was left out for this reason. The
+        rows are those that the bins were found in.
         """
         return max((mapper.filtered_rows for mapper in self.mappers), default=0)
 
     def ranges(self) -> list[Range]:
-        """What the values of each input column are."""
+        """The range or the categories of each input column: see `Range`."""
         ranges: list[Range] = []
         for mapper in self.mappers:
             if mapper.is_trivial:
@@ -270,7 +280,7 @@ class BinnedDataset:
 
 
 def feature_infos(ranges: Iterable[Range]) -> list[str]:
-    """What LightGBM's model files say of each input column."""
+    """The entry ``feature_infos`` of LightGBM's model files for each input column."""
     infos = []
     for values in ranges:
         if values is None:
@@ -283,7 +293,7 @@ def feature_infos(ranges: Iterable[Range]) -> list[str]:
 
 
 def _missing_type(mapper: BinMapper) -> int:
-    """Which values are missing, whether they were seen or not."""
+    """The ``missing_type``, whether a row is NaN or not."""
     return NAN_IS_MISSING if mapper.is_unseen else mapper.missing_type
 
 

@@ -1,4 +1,4 @@
-"""The state of a `BinnedDataset`: plain in files, checked when it is restored."""
+"""The state of a `BinnedDataset`: arrays in files, which are checked when restored."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from skgoss.utils.plain_values import (
 
 _OWNER = "the binned data"
 
-# One value for each column: attributes of `BinMapper`.
+# Arrays with an attribute of the `BinMapper` of each column.
 _NUMBERS: dict[str, DTypeLike] = {
     "missing_type": np.uint8,
     "is_trivial": np.uint8,
@@ -45,7 +45,8 @@ _NUMBERS: dict[str, DTypeLike] = {
     "zero_share": np.float64,
     "filtered_rows": np.int64,
 }
-# Of all columns, one after the other, and where those of each column begin.
+# The bounds and the categories of all columns, one column after the other, and where
+# those of each column begin.
 _RUNS: dict[str, DTypeLike] = {
     "bound_start": np.int64,
     "bounds": np.float64,
@@ -53,7 +54,7 @@ _RUNS: dict[str, DTypeLike] = {
     "categories": np.int32,
 }
 _STARTS = {"bound_start": "bounds", "category_start": "categories"}
-# Of the used columns: those of `Bins`.
+# The arrays of `Bins`, of the used columns.
 _BINS: dict[str, DTypeLike] = {
     "list_member": np.int32,
     "list_start": np.int64,
@@ -100,9 +101,9 @@ def _starts(arrays: list[NDArray[Any]]) -> NDArray[np.int64]:
 
 
 def claim(state: Mapping[str, Any]) -> int:
-    """The rows and categories that a state needs memory for besides its arrays.
+    """The number of rows and categories of a state, which determine its memory.
 
-    If they are more than the size of a file, it was changed.
+    A file that is smaller has been tampered with.
     """
     top = np.maximum.reduceat(
         np.append(state["categories"], -1), state["category_start"][:-1]
@@ -113,23 +114,23 @@ def claim(state: Mapping[str, Any]) -> int:
 def restored(
     state: Any,
     *,
-    most: int | None = None,
+    max_claim: int | None = None,
     n_threads: int = 1,
     memory: Memory | None = None,
 ) -> BinnedDataset:
     """The binned data of a state, with the same bins, laid out again.
 
-    ``state`` is what `state` returned, or anything else: ValueError if an entry is
-    missing, has another type or contradicts another. ``most`` is the most that it may
-    `claim`. ``memory`` is where new arrays lie, if nothing else uses those of the
-    state, which are then kept where possible; without it, all are copied.
+    ``state`` is the result of `state`, or anything else: ValueError if an entry is
+    missing, has another type or contradicts another. ``max_claim`` is the largest
+    `claim` that is allowed. If nothing else uses the arrays of the state, ``memory`` is
+    where new ones are made, and they are kept where possible; None: all are copied.
     """
     (n_rows,) = entries(state, {"n_rows": int}, _OWNER)
     arrays = vectors(state, _NUMBERS | _RUNS | _BINS, _OWNER)
     _check(1 <= n_rows <= INT32_MAX, f"n_rows must be from 1 to {INT32_MAX}")
     _check_mappers(arrays)
-    if most is not None:
-        fits = claim({"n_rows": n_rows, **arrays}) <= most
+    if max_claim is not None:
+        fits = claim({"n_rows": n_rows, **arrays}) <= max_claim
         _check(fits, "there are fewer values than rows and categories")
     mappers = _mappers(arrays)
     feature = used_features(mappers)
@@ -143,7 +144,7 @@ def restored(
 
 def check_categories(data: BinnedDataset, categories: Categories) -> None:
     """Check that the categories that have bins are those of the vocabularies."""
-    number = {j: words.n_categories for j, words in categories.vocabularies.items()}
+    number = {j: v.n_categories for j, v in categories.vocabularies.items()}
     _check(max(number, default=0) < data.n_features, "categories need their columns")
     for j, mapper in enumerate(data.mappers):
         n_categories = number.get(j, 0)
@@ -156,6 +157,7 @@ def check_categories(data: BinnedDataset, categories: Categories) -> None:
 
 
 def _check(is_valid: Any, message: str) -> None:
+    """Raise ValueError unless a value, or all values of an array, are true."""
     if not np.all(is_valid):
         raise ValueError(f"{_OWNER}: {message}")
 
@@ -164,6 +166,7 @@ def _check(is_valid: Any, message: str) -> None:
 
 
 def _check_mappers(arrays: Arrays) -> None:
+    """Check the arrays of which the mappers are made."""
     missing_type, is_trivial = arrays["missing_type"], arrays["is_trivial"] > 0
     n_features = len(missing_type)
     _check(1 <= n_features <= INT32_MAX, "there must be at least one column")
@@ -183,10 +186,10 @@ def _check_mappers(arrays: Arrays) -> None:
     )
     _check(arrays["is_trivial"] <= 1, "is_trivial must be 0 or 1")
     n_bins = n_categories + n_bounds + (is_numeric & has_nan_bin)
-    # One more for NaN, if the bins are those of rows without it.
-    most = MAX_CATEGORY_BINS + (is_numeric & has_nan_bin)
+    # The bin of NaN may have been added to those of rows without NaN.
+    max_bins = MAX_CATEGORY_BINS + (is_numeric & has_nan_bin)
     _check(
-        (n_bins <= most) & (is_trivial | (n_bins > 1)),
+        (n_bins <= max_bins) & (is_trivial | (n_bins > 1)),
         f"columns must have from 2 to {MAX_CATEGORY_BINS} bins",
     )
     share, filtered = arrays["zero_share"], arrays["filtered_rows"]
@@ -201,7 +204,7 @@ def _check_mappers(arrays: Arrays) -> None:
 
 
 def _check_bounds(bounds: NDArray[np.float64], last: NDArray[np.int64]) -> None:
-    """Check the bounds of all columns, of which those at ``last`` are the last ones."""
+    """Check the bounds of all columns; ``last`` has the index of each column's last."""
     _check(
         (bounds[last] == np.inf).all()
         and np.isfinite(bounds).sum() == len(bounds) - len(last),
@@ -224,6 +227,7 @@ def _check_codes(codes: NDArray[np.int32], n_codes: NDArray[np.int64]) -> None:
 
 
 def _mappers(arrays: Arrays) -> list[BinMapper]:
+    """The mappers of all columns, from arrays that were checked."""
     is_trivial = arrays["is_trivial"] > 0
     value_range = np.stack([arrays["minimum"], arrays["maximum"]], axis=1)
     is_numeric = np.diff(arrays["bound_start"]) > 0
@@ -257,7 +261,7 @@ def _mappers(arrays: Arrays) -> list[BinMapper]:
 
 
 def _checked_bins(arrays: Arrays, n_rows: int, used: list[BinMapper]) -> Bins:
-    """The bins of the used columns from a state; ValueError if they do not fit it."""
+    """The bins of the used columns in a state; ValueError if they do not fit these."""
     n_bins = np.array([mapper.n_bins for mapper in used], dtype=np.int64)
     is_categorical = np.array([m.categories is not None for m in used], dtype=bool)
     sparse = _sparse_columns(arrays, n_rows, n_bins, is_categorical)
@@ -277,6 +281,7 @@ def _sparse_columns(
     n_bins: NDArray[np.int64],
     is_categorical: NDArray[np.bool_],
 ) -> SparseColumns:
+    """The sparse columns in a state; ValueError if they do not fit the used columns."""
     member, start = arrays["list_member"], arrays["list_start"]
     rows, bins = arrays["list_rows"], arrays["list_bins"]
     _check(
@@ -303,6 +308,7 @@ def _sparse_columns(
 def _matrix(
     arrays: Arrays, name: str, n_rows: int, n_bins: NDArray[np.int64]
 ) -> NDArray[Any]:
+    """The bins of dense columns in a state, (len(n_bins), n_rows), checked."""
     check_lengths(arrays, {name: n_rows * len(n_bins)})
     matrix = arrays[name].reshape(len(n_bins), n_rows)
     highest = matrix.max(axis=1, initial=0)

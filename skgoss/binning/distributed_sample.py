@@ -1,7 +1,7 @@
-"""Sampled rows of several processes: each gets all of them for some columns.
+"""The sampled rows of all processes: each process gets all of them for some columns.
 
-Each process samples its own rows and cuts their columns into spans, one for each rank.
-An all-to-all operation sends each rank those of its columns.
+Each process samples its own rows, and cuts their columns into spans, one for each rank.
+An all-to-all operation sends each rank its span of all samples.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ class SampledColumns(NamedTuple):
     is_dense: NDArray[np.bool_]  # (n_columns,)
     # (n_columns,): the number of stored values of each sparse column; 0 for dense ones.
     length: NDArray[np.int64]
-    # The positions of these among the sampled rows of the process, column by column.
+    # The positions of the stored values among the sampled rows, column by column.
     rows: NDArray[np.int32]
     values: NDArray[Any]  # the stored values
 
 
-def by_span(
+def cut_in_spans(
     columns: Columns, rows: NDArray[np.int64], spans: list[slice], n_threads: int
 ) -> list[SampledColumns]:
-    """Some sampled rows, ascending: the values of each span of columns."""
+    """The values of sampled rows, which ascend, in each span of columns."""
     sampled = _SampledColumns(columns, rows)
     for _, own in columns.by_span(n_threads):
         sampled.add(own)
@@ -40,18 +40,19 @@ def by_span(
 
 
 class _SampledColumns:
-    """The columns of sampled rows: those that are dense, or have stored values."""
+    """The values of sampled rows in columns that are dense or have stored values."""
 
     def __init__(self, columns: Columns, rows: NDArray[np.int64]) -> None:
         self.rows = rows
         self.position = row_positions(columns, rows)
         self.is_dense = np.empty(0, dtype=bool)
-        # The columns with values, and these; with their rows, if they are sparse.
+        # The numbers of the columns with values, and the values of each: in a sparse
+        # column with their rows.
         self.numbers: list[int] = []
         self.values: list[tuple[NDArray[np.int32] | None, NDArray[Any]]] = []
 
     def add(self, columns: Columns) -> None:
-        """Take the sampled rows of the next columns."""
+        """Add the next columns: their values in the sampled rows."""
         is_dense = np.ones(columns.n_features, dtype=bool)
         if columns.index is not None:
             is_dense = columns.index == 0
@@ -93,8 +94,8 @@ def joined(
 ) -> Columns:
     """The columns of the sampled rows of all processes.
 
-    Each has the same columns of some rows, whose ``positions`` are among all
-    ``n_rows`` sampled ones.
+    A piece has all columns of some of the ``n_rows`` sampled rows, at its
+    ``positions``.
     """
     is_dense = np.any([piece.is_dense for piece in pieces], axis=0)
     dense = _dense(pieces, positions, is_dense, n_rows)
@@ -108,16 +109,19 @@ def joined(
 
 
 def joined_pieces(
-    of_ranks: Sequence[Sequence[SampledColumns]],
-    positions_of_ranks: Sequence[NDArray[np.int64]],
+    rank_pieces: Sequence[Sequence[SampledColumns]],
+    rank_positions: Sequence[NDArray[np.int64]],
     n_rows: int,
 ) -> Columns:
-    """Join the columns of several pieces of the rows of each process to columns."""
+    """`joined` of several pieces from each process; ``rank_positions`` are of them all.
+
+    The rows of a process are those of its pieces, in this order.
+    """
     positions: list[NDArray[np.int64]] = []
-    for pieces, at in zip(of_ranks, positions_of_ranks, strict=True):
+    for pieces, at in zip(rank_pieces, rank_positions, strict=True):
         ends = np.cumsum([piece.dense.shape[1] for piece in pieces])
         positions += np.split(at, ends[:-1])
-    return joined(list(chain.from_iterable(of_ranks)), positions, n_rows)
+    return joined(list(chain.from_iterable(rank_pieces)), positions, n_rows)
 
 
 def _dense(
@@ -126,7 +130,7 @@ def _dense(
     is_dense: NDArray[np.bool_],
     n_rows: int,
 ) -> NDArray[Any]:
-    """The values of columns that are dense in any piece."""
+    """The values of the columns that are dense in any piece, (n_dense, n_rows)."""
     row_of = np.cumsum(is_dense) - 1
     dtype = np.result_type(*(a.dtype for b in pieces for a in (b.dense, b.values)))
     out = np.zeros((int(is_dense.sum()), n_rows), dtype=dtype)
@@ -144,7 +148,10 @@ def _sparse(
     is_dense: NDArray[np.bool_],
     n_rows: int,
 ) -> Columns:
-    """The stored values of columns that are sparse in all pieces; others have none."""
+    """The stored values of columns that are sparse in all pieces.
+
+    Columns that are dense in a piece have none.
+    """
     length = np.sum([np.where(is_dense, 0, piece.length) for piece in pieces], axis=0)
     columns = [np.repeat(np.arange(len(is_dense)), piece.length) for piece in pieces]
     here = [~is_dense[column] for column in columns]
@@ -155,7 +162,7 @@ def _sparse(
         [piece.values[kept] for piece, kept in zip(pieces, here, strict=True)]
     )
     column = np.concatenate([c[kept] for c, kept in zip(columns, here, strict=True)])
-    # Each piece is in order, so this merges.
+    # Each piece is sorted, so the stable sort merges them.
     order = np.argsort(column * n_rows + rows, kind="stable")
     start = np.append(0, np.cumsum(length))
     return sparse.stored_columns(

@@ -1,4 +1,4 @@
-"""The bins of columns: what they are, and how they are found by LightGBM's rules."""
+"""The bins of columns, and how they are found by LightGBM's rules."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MAX_CATEGORY_BINS = 65535
 # The fraction of the rows whose categories get bins, in LightGBM's precision.
 COMMON_FRACTION = np.float32(0.99)
 
-# Fewer values than this for a thread are done sooner without it.
+# The smallest number of values of a thread.
 VALUES_PER_THREAD = 1 << 16
 
 
@@ -38,8 +38,10 @@ class BinMapper(NamedTuple):
     upper_bounds: NDArray[np.float64]
     n_bins: int  # the number of bins, that of missing values included
     # 0: nothing is missing and NaN counts as zero; 1: zero and NaN are missing; 2: NaN
-    # is missing; 3: NaN is missing, but was not seen and has no bin. For categories, 0
-    # means that all of them have bins and none was missing; otherwise it is 2.
+    # is missing; 3: NaN is missing, but no row has it, and it has no bin. For
+    # categories, 0 means that all of them have bins and no row is missing; otherwise it
+    # is 2. See _engine/binning/bin_bounds.pyx for where missing values go in a node
+    # without any.
     missing_type: int
     # The bin of missing values, -1 where there is none. Always -1 for categories, whose
     # bin 0 also holds rare ones.
@@ -52,9 +54,9 @@ class BinMapper(NamedTuple):
     # few rows for a leaf are not zero. In the latter case there is one bin.
     is_trivial: bool
     zero_bin: int = 0  # the bin of 0.0, in a column of numbers
-    zero_share: float = 0.0  # the share of rows that are zero, or count as zero
-    # (n_bins,): the category of each bin. The first is -1: its bin holds missing,
-    # unknown and rare ones. None for a column of numbers.
+    zero_share: float = 0.0  # the proportion of rows that are or count as zero
+    # (n_bins,): the category of each bin. The first is -1: its bin holds missing
+    # values, and unknown and rare categories. None for a column of numbers.
     categories: NDArray[np.int32] | None = None
     # The number of rows that are not zero, if they are too few for a leaf; else 0.
     filtered_rows: int = 0
@@ -70,7 +72,7 @@ class BinMapper(NamedTuple):
         return self.missing_type == bin_bounds.NAN_IS_UNSEEN
 
     def with_nan(self) -> BinMapper:
-        """The same bins, and one for NaN if it is missing and has none."""
+        """The same bins, with one for NaN if it is missing and has none."""
         if not self.is_unseen:
             return self
         n_bounds = len(self.upper_bounds)
@@ -84,11 +86,11 @@ class BinMapper(NamedTuple):
 
 _NO_CODES = np.empty(0, dtype=np.int32)
 
-# The kinds of missing values that have no bin.
+# The values of ``missing_type`` without a bin of missing values.
 _WITHOUT_BIN = (bin_bounds.NO_MISSING, bin_bounds.NAN_IS_UNSEEN)
 
 
-# A column in which no row is not zero, or too few for a leaf.
+# A column in which fewer rows than a leaf needs are not zero.
 ALL_ZERO = BinMapper(
     upper_bounds=np.array([np.inf]),
     n_bins=1,
@@ -193,17 +195,18 @@ def find_bin_mappers(
 ) -> list[BinMapper]:
     """Find the bins of every column, from at most ``subsample_for_bin`` rows.
 
-    The rules are LightGBM's. Numbers: bins of equal weight, zero alone in its bin, and
-    a last bin for NaN if there is any. If all rows are read and weights are equal, the
-    boundaries are LightGBM's, too. Categories: the most frequent ones, which make up
-    99% of the rows, have a bin each, the most frequent first; if there are few
-    categories, up to ``max_bin`` have one. Categories of fewer than ``min_data_in_bin``
-    rows have none, except for the two most frequent.
+    The rules are LightGBM's. Numbers have bins of equal weight, with zero alone in its
+    bin, and a last bin for NaN if there is any. If all rows are read and weights are
+    equal, the boundaries are LightGBM's, too. Of categories, the most frequent ones,
+    which make up 99% of the rows, have bins of their own, the most frequent first. If
+    these are fewer than ``max_bin``, up to ``max_bin`` categories have bins. Categories
+    of fewer than ``min_data_in_bin`` rows have none, except for the two most frequent.
 
     Weights that are whole numbers are numbers of copies; others are divided by the
     smallest. `min_data_in_bin` counts rows, whatever their weights. With a
-    ``partition`` of several processes, the sample is drawn from all rows, and each
-    process finds the bins of some columns; only then may columns be in pieces.
+    ``partition`` of several processes, the sample is drawn from the rows of all, and
+    each process finds the bins of some columns. Otherwise, columns must not be in
+    pieces.
     """
     if weight is not None and len(weight) != columns.n_rows:
         raise ValueError(
@@ -235,9 +238,9 @@ def find_bin_mappers(
 def sampled_rows(
     n_rows: int, settings: BinningOptions, rows: NDArray[np.int64] | None = None
 ) -> NDArray[np.int64] | None:
-    """The rows that bins are found from, ascending; None: all ``n_rows`` rows.
+    """The rows in which bins are found, ascending; None: all ``n_rows`` rows.
 
-    They are some of ``rows``, or ``rows`` itself; None: some of all.
+    They are drawn from ``rows`` (None: from all rows), unless these are few enough.
     """
     n_rows, size = n_rows if rows is None else len(rows), settings.subsample_for_bin
     if n_rows <= size:
@@ -256,8 +259,8 @@ def find_in_sample(
 ) -> list[BinMapper]:
     """The bins of columns that consist of the sampled rows, with their weights.
 
-    ``n_nonzero`` and ``has_nan``, (n_features,), are how many of the rows to use are
-    not zero (see `count_nonzero`), and whether some outside the sample are NaN.
+    ``n_nonzero``, (n_features,), is `count_nonzero` of all rows, and ``has_nan``,
+    (n_features,), whether a row outside the sample is NaN.
     """
     sample = _RowSubset(None, None, None if weight is None else _scaled(weight))
     search = _Search.from_settings(settings, sampled.n_features, sample, n_threads)
@@ -277,11 +280,11 @@ def find_nan(
         n_rows = piece.n_rows if used is None else len(used)
         for span, own in piece.by_span(n_threads):
             n_team = team(n_rows * own.n_features, n_threads)
-            of_threads = np.zeros((n_team, own.n_features), dtype=np.uint8)
+            found_by_thread = np.zeros((n_team, own.n_features), dtype=np.uint8)
             bin_bounds.find_nan(
-                own, used, row_positions(own, used), n_rows, n_team, of_threads
+                own, used, row_positions(own, used), n_rows, n_team, found_by_thread
             )
-            found[span] |= of_threads.any(axis=0)
+            found[span] |= found_by_thread.any(axis=0)
     return found
 
 
@@ -291,9 +294,9 @@ def count_nonzero(
     rows: NDArray[np.int64] | None,
     n_threads: int,
 ) -> NDArray[np.int64]:
-    """The rows of each column that are not zero; exact if too few for a leaf.
+    """The number of nonzero rows of each column; exact if below `min_child_samples`.
 
-    Counts of several batches can be added: the sum is as exact.
+    The sum of the counts of several batches is exact in the same case.
     """
     used_rows = _RowSubset.from_rows(columns, rows)
     count = np.zeros(columns.n_features, dtype=np.int64)
@@ -307,8 +310,8 @@ class _RowSubset(NamedTuple):
     """Some rows."""
 
     rows: NDArray[np.int64] | None  # their numbers, ascending; None: all
-    # (columns.n_rows,): the position of each row among these, -1 for others. None: no
-    # column is sparse, or these are all rows.
+    # (columns.n_rows,): the position of each row among these; -1: it is not there.
+    # None: no column is sparse, or these are all rows.
     position: NDArray[np.int32] | None
     weight: NDArray[np.float64] | None = None  # None: ones
 
@@ -322,7 +325,7 @@ class _RowSubset(NamedTuple):
         return cls(rows, None if rows is None else row_positions(columns, rows), weight)
 
     def size(self, columns: Columns) -> int:
-        """How many rows of the columns these are."""
+        """The number of rows."""
         return columns.n_rows if self.rows is None else len(self.rows)
 
 
@@ -348,8 +351,8 @@ class _Search(NamedTuple):
         n_threads: int,
     ) -> _Search:
         max_bin = np.full(n_features, settings.max_bin, dtype=np.int64)
-        for j, most in enumerate(settings.max_bin_by_feature or ()):
-            max_bin[j] = settings.max_bin if most is None else most
+        for j, own in enumerate(settings.max_bin_by_feature or ()):
+            max_bin[j] = settings.max_bin if own is None else own
         forced = settings.forcedbins_filename
         bounds = None if forced is None else forced_bins.as_array(forced, n_features)
         return cls(settings, max_bin, bounds, sample, n_threads)
@@ -382,8 +385,8 @@ class _Search(NamedTuple):
             (may_split & ~is_category, _Search._numeric_mappers),
             (is_category, _Search._category_mappers),
         ):
-            for most in np.unique(self.max_bin[is_chosen]):
-                features = np.flatnonzero(is_chosen & (self.max_bin == most))
+            for max_bin in np.unique(self.max_bin[is_chosen]):
+                features = np.flatnonzero(is_chosen & (self.max_bin == max_bin))
                 found = find(self.take(features), columns.take(features))
                 for j, mapper in zip(features.tolist(), found, strict=True):
                     mappers[j] = mapper
@@ -398,18 +401,18 @@ class _Search(NamedTuple):
         room = int(n_values.max())
         n_scratch = bin_bounds.scratch_size(n_features, n_threads, room)
         scratch = np.empty(n_scratch, dtype=np.uint64)
-        # Bins hold enough rows, except that of zero and the last ones on both sides.
+        # All bins but that of zero and the last ones on both sides have enough rows.
         n_full = n_values // max(self.settings.min_data_in_bin, 1)
         if self.forced is None:
             none = np.empty(0), np.empty(0, dtype=np.int32)
             bound_arrays = np.zeros(n_features + 1, dtype=np.int64), *none
         else:
             bound_arrays = forced_bins.packed(self.forced)
-        n_most = np.where(
+        room_for_bounds = np.where(
             np.diff(bound_arrays[0]), 2 * max_bin, np.minimum(max_bin, n_full + 3)
         )
         bounds_start = np.zeros(n_features + 1, dtype=np.int64)
-        np.cumsum(n_most, out=bounds_start[1:])
+        np.cumsum(room_for_bounds, out=bounds_start[1:])
         bounds = np.empty(bounds_start[-1])
         n_bounds = np.empty(n_features, dtype=np.int32)
         missing_type = np.empty(n_features, dtype=np.uint8)
@@ -439,7 +442,7 @@ class _Search(NamedTuple):
         )
         nan_is_missing = self.settings.use_missing and not self.settings.zero_as_missing
         if nan_is_missing and not STANDS_FOR_LIGHTGBM.is_set():
-            # In LightGBM, NaN is zero where none was seen.
+            # In LightGBM, NaN counts as zero in a column where no row is NaN.
             is_unseen = missing_type == bin_bounds.NO_MISSING
             missing_type[is_unseen] = bin_bounds.NAN_IS_UNSEEN
         start = np.concatenate([[0], np.cumsum(n_bounds)])
@@ -486,43 +489,45 @@ def _find_distributed(
     n_threads: int,
     partition: RowPartition,
 ) -> list[BinMapper]:
-    """The bins of the rows of all processes: each finds those of some columns."""
+    """`find_bin_mappers` of the rows of all processes: each searches some columns."""
     collectives = partition.collectives
     sample, at = _sample_of_process(partition, rows, settings)
     sample_weight = None if weight is None else weight[sample]
-    positions_of_ranks, weights = zip(
+    rank_positions, weights = zip(
         *collectives.all_gather((at, sample_weight)), strict=True
     )
-    n_rows = sum(map(len, positions_of_ranks))
+    n_rows = sum(map(len, rank_positions))
     edges = np.linspace(0, columns.n_features, collectives.n_ranks + 1).astype(int)
     spans = list(map(slice, edges[:-1].tolist(), edges[1:].tolist()))
-    # Of each column: the rows that are not zero, and whether some are NaN.
+    # Of each column, the number of nonzero rows, and whether some are NaN.
     counts = np.zeros((2, columns.n_features), dtype=np.int64)
     is_sampled = partition.n_rows > settings.subsample_for_bin
-    of_pieces = []
+    sampled_pieces = []
     for piece, used, chosen in pieces(columns, rows, sample):
         counts[0] += count_nonzero(piece, settings, used, n_threads)
         if is_sampled:
             counts[1] += find_nan(piece, used, n_threads)
-        of_pieces.append(distributed_sample.by_span(piece, chosen, spans, n_threads))
+        sampled_pieces.append(
+            distributed_sample.cut_in_spans(piece, chosen, spans, n_threads)
+        )
     collectives.all_reduce(counts)
     n_nonzero, has_nan = counts[0], counts[1] > 0
-    got = distributed_sample.joined_pieces(
-        collectives.all_to_all(list(zip(*of_pieces, strict=True))),
-        positions_of_ranks,
+    own = distributed_sample.joined_pieces(
+        collectives.all_to_all(list(zip(*sampled_pieces, strict=True))),
+        rank_positions,
         n_rows,
     )
     found = []
-    if got.n_features:
+    if own.n_features:
         span = spans[collectives.rank]
         if columns.n_categories is not None:
-            got = replace(got, n_categories=columns.n_categories[span])
+            own = replace(own, n_categories=columns.n_categories[span])
         if sample_weight is not None:
-            sample_weight = _scaled(joined(positions_of_ranks, weights, n_rows))
+            sample_weight = _scaled(joined(rank_positions, weights, n_rows))
         subset = _RowSubset(None, None, sample_weight)
         search = _Search.from_settings(settings, columns.n_features, subset, n_threads)
         search = search.take(span)._replace(has_nan=has_nan[span])
-        found = search.mappers(got, n_nonzero[span])
+        found = search.mappers(own, n_nonzero[span])
     return list(chain.from_iterable(collectives.all_gather(found)))
 
 
@@ -543,7 +548,7 @@ def _sample_of_process(
 def _count_nonzero(
     columns: Columns, settings: BinningOptions, used_rows: _RowSubset, n_threads: int
 ) -> NDArray[np.int64]:
-    """The rows of each column that are not zero; exact if too few for a leaf."""
+    """`count_nonzero` of columns that kernels can read."""
     count = np.empty(columns.n_features, dtype=np.int64)
     listed_rows.count_nonzero(
         columns,
@@ -564,15 +569,17 @@ def _category_mapper(
     max_bin: int,
     settings: BinningOptions,
 ) -> BinMapper:
-    """The bins of a column, from the rows of missing values and of each category."""
+    """The bins of a column of categories.
+
+    ``count`` and ``weight`` are those of the rows of missing values, and of each
+    category.
+    """
     n_missing, n_rows = int(count[0]), int(count.sum())
     count, weight = count[1:], weight[1:]
     present = np.flatnonzero(count)
-    by_weight = present[np.argsort(-weight[present], kind="stable")]
-    n_kept = _n_kept(
-        count[by_weight], weight[by_weight], n_missing > 0, max_bin, settings
-    )
-    kept = by_weight[:n_kept]
+    ranked = present[np.argsort(-weight[present], kind="stable")]
+    n_kept = _n_kept(count[ranked], weight[ranked], n_missing > 0, max_bin, settings)
+    kept = ranked[:n_kept]
     is_complete = n_kept == len(present) and n_missing == 0
     n_occupied = n_kept + (count[kept].sum() < n_rows)
     return category_mapper(
@@ -590,7 +597,7 @@ def _n_kept(
     max_bin: int,
     settings: BinningOptions,
 ) -> int:
-    """How many of the categories, by falling weight, get bins of their own."""
+    """The number of categories that get bins; they are sorted by falling weight."""
     n_few = min(len(count) + has_missing, max_bin) - 1
     common_weight = np.floor(float(np.float32(weight.sum()) * COMMON_FRACTION) + 0.5)
     n_common = int(np.searchsorted(np.cumsum(weight), common_weight)) + 1
@@ -617,7 +624,7 @@ def team(n_values: int, n_threads: int) -> int:
 
 
 def n_values_of(columns: Columns, n_rows: int) -> NDArray[np.int64]:
-    """The most values that are stored of each column in ``n_rows`` rows."""
+    """An upper limit of the number of stored values of each column in some rows."""
     n_values = np.full(columns.n_features, n_rows, dtype=np.int64)
     if columns.index is not None and columns.length is not None:
         is_sparse = columns.index > 0

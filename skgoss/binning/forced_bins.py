@@ -43,6 +43,7 @@ def by_column(value: Any, finder: ColumnFinder) -> ForcedBounds | None:
 
 
 def _pairs(contents: Any) -> Iterable[tuple[Any, Any]]:
+    """The columns and their bounds in a dict, or in the contents of a JSON file."""
     if isinstance(contents, Mapping):
         return contents.items()
     try:
@@ -70,8 +71,8 @@ def packed(
     """The bounds of columns as arrays for the kernel.
 
     Returns where the bounds of each column begin, (n_features + 1,), the bounds,
-    ascending within a column, and their positions in the order of the user. Zero has
-    separate bounds.
+    ascending within a column, and their positions in the user's order. The kernel adds
+    the bounds of zero, so one that the user passes comes last, and is never used.
     """
     start = np.cumsum([0, *map(len, bounds)], dtype=np.int64)
     tables = [np.empty((0, 2))]

@@ -42,7 +42,7 @@ class Rows:
     # (n_rows,): the position at which each document was shown, as a number from 0.
     position: NDArray[np.int64] | None = None
     # (n_rows, n_targets): the weights for each target, if they differ: ``weight`` times
-    # those of classes.
+    # the weights of the classes.
     output_weight: Floats | None = None
 
     def __len__(self) -> int:
@@ -54,12 +54,12 @@ class Rows:
         return ALONE if self.partition is None else self.partition.collectives
 
     def local(self, at: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Which of these rows are among some rows of all processes."""
+        """The rows of this process among those that ``at`` lists of all processes."""
         if self.partition is None:
             return at
-        is_meant = np.zeros(self.partition.n_rows, dtype=bool)
-        is_meant[at] = True
-        return np.flatnonzero(is_meant[self.partition.numbers])
+        is_chosen = np.zeros(self.partition.n_rows, dtype=bool)
+        is_chosen[at] = True
+        return np.flatnonzero(is_chosen[self.partition.numbers])
 
     def take(self, at: NDArray[np.int64], *, is_view: bool = False) -> Rows:
         """Some of the rows, ascending; all processes take some at the same time.
@@ -84,7 +84,7 @@ class Rows:
             **taken,
         )
 
-    def of_output(self, number: int, first: int, stop: int) -> Rows:
+    def select_output(self, number: int, first: int, stop: int) -> Rows:
         """The rows with the target, weights and start scores of one output.
 
         Its scores are those from ``first`` to ``stop - 1``.
@@ -99,7 +99,7 @@ class Rows:
         )
 
     def without_missing_targets(self) -> Rows:
-        """The rows that have a target; ValueError if all lack it."""
+        """The rows that have a target; ValueError if none has one."""
         has_target = ~np.isnan(self.target)
         if len(self) and not has_target.any():
             raise ValueError("All values are missing in the training rows.")
@@ -121,7 +121,10 @@ class Rows:
         return rows
 
     def without_values(self) -> Rows:
-        """The rows without values if they are a partition: the bins are enough."""
+        """The rows without the values of columns, if they are a part of a partition.
+
+        Then only their bins are used.
+        """
         if self.partition is None:
             return self
         return replace(self, columns=RELEASED, numbers=None)
@@ -163,11 +166,11 @@ def check_init_score(
 def held_out(
     rows: Rows, fraction: float, seed: int, *, labels: Any = None, groups: Any = None
 ) -> NDArray[Any]:
-    """Draw rows for validation, whatever their partition: a bool for each row.
+    """Draw rows for validation: a bool for each row. The partition has no effect.
 
-    The same fraction of the rows of each label is drawn. If there are queries or
-    ``groups`` of the rows of all processes, the fraction is that of these, all rows of
-    which are held out. ValueError if nothing can be held out.
+    The same fraction of the rows of each label is drawn. If there are queries, or
+    ``groups`` of the rows of all processes, a fraction of these is drawn, and all of
+    their rows. ValueError if nothing can be held out.
     """
     partition = rows.partition or RowPartition(len(rows))
     group = None
@@ -201,8 +204,8 @@ def _stratified_draw(
 ) -> NDArray[np.bool_]:
     """Draw a fraction of each stratum, and at least one element in total.
 
-    An element of each stratum is left for training, so nothing is drawn if all strata
-    have one element.
+    At least one element of each stratum is left for training, so nothing is drawn if
+    all strata have one element.
     """
     order = random.permutation(len(stratum))
     order = order[np.argsort(stratum[order], kind="stable")]

@@ -1,7 +1,7 @@
 """Bins of rows that are read in batches: one pass finds them, one fills them.
 
-The first pass keeps of a batch what a process of a distributed fit sends to the others:
-the sampled rows, the categories, and how many rows are not zero.
+Of each batch, the first pass keeps what a process of a distributed fit would send: the
+sampled rows, the categories, and the numbers of nonzero rows.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ class SourceBinning(NamedTuple):
     def in_bins_of(self, binned: BinnedDataset, schema: ColumnSchema) -> BinnedDataset:
         """Put the rows into the bins of another data set.
 
-        Whether any of them is NaN is known only after they have been read, so columns
-        without a bin for NaN get one.
+        All columns without a bin for NaN get one, because whether a row is NaN is only
+        known after all rows have been read.
         """
         source = select_columns(self.source, schema)
         options = LosslessSettings.from_settings(self.options)
@@ -84,6 +84,7 @@ class SourceBinning(NamedTuple):
     def _filled(
         self, mappers: list[BinMapper], schema: ColumnSchema, options: StorageSettings
     ) -> BinnedDataset:
+        """The second pass: put all rows into bins."""
         feature = used_features(mappers)
 
         def batches() -> Iterator[Columns]:
@@ -106,7 +107,7 @@ class SourceBinning(NamedTuple):
 class _Survey:
     """The first pass over the rows."""
 
-    learned: ColumnSchema  # those of the first batch, if no schema is passed
+    learned: ColumnSchema  # the schema of the first batch, if no schema is passed
 
     def __init__(
         self,
@@ -162,11 +163,12 @@ class _Survey:
                 f"column {column} holds categories in some of the rows, and numbers in"
                 " others."
             )
-        for column, words in vocabularies.items():
+        for column, vocabulary in vocabularies.items():
             growing = self.vocabularies.setdefault(column, GrowingVocabulary())
-            self.numbers[column] = growing.add(words)
+            self.numbers[column] = growing.add(vocabulary)
 
     def _add(self, columns: Columns, start: int) -> None:
+        """Count and sample the rows of a batch, whose first row has a number."""
         existing, sample = (
             within(rows, start, columns.n_rows) for rows in (self.existing, self.sample)
         )
@@ -180,7 +182,7 @@ class _Survey:
                 columns, existing, self.binning.n_threads
             )
         spans = [slice(0, columns.n_features)]
-        [own] = distributed_sample.by_span(
+        [own] = distributed_sample.cut_in_spans(
             columns, sample, spans, self.binning.n_threads
         )
         self.pieces.append(_renumbered(own, self.numbers))
@@ -204,7 +206,7 @@ class _Survey:
 def _renumbered(
     own: SampledColumns, numbers: dict[int, NDArray[np.float64]]
 ) -> SampledColumns:
-    """Sampled columns whose categories get other numbers, by tables of `looked_up`."""
+    """Sampled columns with new numbers of categories, by tables for `looked_up`."""
     if not numbers:
         return own
     dense, values = own.dense, own.values

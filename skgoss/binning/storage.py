@@ -30,7 +30,7 @@ from skgoss.binning.bin_values import (
     StorageSettings,
     Values,
     binned,
-    source_of,
+    storage_source,
 )
 from skgoss.binning.find_bins import BinMapper, team
 from skgoss.columns.columns import Columns
@@ -40,35 +40,36 @@ from skgoss.sources.memory import IN_MEMORY, Memory
 _Code = TypeVar("_Code", np.uint8, np.uint16)
 
 # Groups of few codes share a lane if the product of their numbers of codes is at most
-# LANE_CODES. Then the sums of each group must be separated from those of the lane,
-# which pays off from this number of rows on.
+# LANE_CODES. To separate the sums of each group from those of the lane pays off from
+# this number of rows on.
 MIN_ROWS_TO_SHARE = 4096
 
-# Measured: the cost of a short and of an entry in lanes, and the cost of a row in lanes
-# if rows have entries at all.
+# Measured, as numbers of lanes that cost as much: a short, an entry, and for each row,
+# the loop over its entries, if rows have any.
 LANES_PER_SHORT = 2.0
 LANES_PER_ENTRY = 6.0
-LANES_OF_ENTRIES = 10.0
+ENTRIES_OVERHEAD = 10.0
 
 # Rows are read as 64-bit integers.
 ROW_ALIGNMENT = 8
 CACHE_LINE = 64
 
-# Measured, relative to a lane in the histograms of a tree: a column that is packed for
-# the tree, a bundle whose codes change then, and an entry that is tested.
+# Measured, relative to the histograms of a lane in a tree: to pack a column for the
+# tree, to pack a bundle, whose codes change, and to test whether an entry is that of a
+# feature of the tree.
 PACKED_WORK = 0.25
 RECODED_WORK = 0.7
 FILTERED_WORK = 0.2
 
-# Measured: the number of bins that are gathered in the time that puts one value into
-# its bin. Another thread pays off for that many times more of them.
+# Measured: the number of bins that are gathered in the time of finding the bin of one
+# value. A thread needs this many times more of them.
 GATHERED_PER_VALUE = 64
 
 
 class PackedRows(NamedTuple):
     """Bins row by row."""
 
-    # The lanes, (n_rows, row_bytes): rows are padded to a multiple of 8 bytes.
+    # The lanes, (n_rows, row_bytes). Rows are padded to a multiple of 8 bytes.
     rows: NDArray[np.uint8]
     # The bins of columns of more than LANE_CODES bins, (n_rows, n_shorts).
     shorts: NDArray[np.uint16]
@@ -81,31 +82,31 @@ class PackedRows(NamedTuple):
 class Storage:
     """A binned training set.
 
-    Lanes, shorts and entries are made when they are first used: rows that trees are
-    only applied to need none.
+    Lanes, shorts and entries are made when they are first used: rows to which trees are
+    only applied need none.
     """
 
     store: BinStore  # the bins column by column, for the partition and for scores
-    # (n_used,): the bin of a sparse column that is not stored, and has no bin in a
-    # histogram; -1: all bins have one.
+    # (n_used,): the bin of a sparse column that is not stored, and is not in a
+    # histogram; -1: all bins are.
     default_bin: NDArray[np.int32]
     # (n_used + 1,): the first histogram bin of each used column.
     offset: NDArray[np.int64]
-    # (n_used,): the length of the run of columns from this one on that have two bins
-    # each, and the same default bin.
+    # (n_used,): the number of consecutive columns, from this one on, that have one
+    # possible split each (two bins) and the same default bin.
     singles: NDArray[np.int32]
     feature_at: NDArray[np.int32]  # (n_hist_bins,): the used column of each
-    # (n_groups,): a group's codes are digits, worth ``radix``, of the numbers in
-    # ``rows[:, lane]``.
+    # (n_groups,): the codes of a group are digits of the numbers in ``rows[:, lane]``:
+    # ``rows[:, lane] // radix % n_codes``.
     lane: NDArray[np.int32]
     radix: NDArray[np.int32]
     n_codes: NDArray[np.int32]
-    # Where runs of codes go in a histogram; those of group g begin at
+    # Runs of codes whose histogram bins are consecutive; those of group g begin at
     # ``piece_start[g]``.
     pieces: NDArray[Any]
     piece_start: NDArray[np.int64]  # (n_groups + 1,)
     hist_bin_of_code: NDArray[np.int32]  # (n_groups, LANE_CODES)
-    # The histogram bins of the columns that are shorts or have entries.
+    # Runs of histogram bins of the columns that are shorts or have entries.
     hist_bin_pieces: NDArray[Any]
     n_threads: int
     memory: Memory = IN_MEMORY  # where lanes, shorts and entries are made
@@ -116,9 +117,9 @@ class Storage:
         return np.empty if self.memory is IN_MEMORY else self.memory.empty
 
     def pack(self) -> PackedRows:
-        """The bins row by row, which are made when they are first asked for.
+        """The bins row by row, which are made in the first call.
 
-        Threads that ask at the same time may each make them.
+        Threads that call it at the same time may each make them.
         """
         packed: PackedRows | None = vars(self).get("_packed")
         return (
@@ -146,6 +147,7 @@ class Storage:
         return self.pack().entries
 
     def _pack(self) -> PackedRows:
+        """Make the bins row by row."""
         arrays = self.store.arrays
         n_lanes = int(self.lane.max(initial=-1)) + 1
         row_bytes = -(-n_lanes // ROW_ALIGNMENT) * ROW_ALIGNMENT
@@ -166,7 +168,8 @@ class Storage:
         n_numbers: int,
         n_threads: int,
     ) -> NDArray[_Code]:
-        # From the start of a cache line, so that few rows are in two.
+        """The lanes or shorts of all rows, from codes by group or bins by column."""
+        # Aligned to cache lines, so that fewer rows extend over two of them.
         shape = (self.store.n_rows, n_numbers)
         room = self._empty((math.prod(shape) + CACHE_LINE,), codes.dtype)
         address = room.__array_interface__["data"][0]
@@ -177,7 +180,7 @@ class Storage:
 
     @property
     def in_shorts(self) -> NDArray[np.int64]:
-        """The used columns that are shorts, in the order that they have in a row."""
+        """The used columns that are shorts, in their order in a row."""
         arrays = self.store.arrays
         return np.flatnonzero(arrays.column >= len(arrays.bytes))
 
@@ -213,7 +216,7 @@ class Storage:
 
     @property
     def group(self) -> NDArray[np.int32]:
-        """The group of each used column; -1: it is accumulated by histogram bin."""
+        """The group of each used column; -1: it is a short, or has entries."""
         column = self.store.arrays.column
         return np.where(column < len(self.lane), column, -1)
 
@@ -232,20 +235,23 @@ class Storage:
         return np.where(arrays.column < 0, np.diff(arrays.sparse_start), 0)
 
     def subset_work(self, share: float, sampled: float) -> float:
-        """The time of a tree that packs its feature subset; 1: that without packing.
+        """The time of a tree that packs its feature subset, relative to one without.
 
         The tree has the fraction ``share`` of the features, which it packs for all
-        rows, and sums the fraction ``sampled`` of the rows.
+        rows. Its histograms sum the fraction ``sampled`` of the rows. Times are in
+        those of the histograms of a lane, for the sampled rows.
         """
         group = self.group
         n_members = np.bincount(group[group >= 0], minlength=len(self.lane))
-        # A group is packed if one of its columns is used, with the codes of those.
-        chance = 1 - (1 - share) ** n_members  # (n_groups,): probabilities
-        n_codes = 1 + (self.n_codes - 1) * share / chance
+        # A group is packed if the tree has one of its columns, with the codes of these
+        # columns. (n_groups,): the probability of that, and the expected codes then.
+        is_packed = 1 - (1 - share) ** n_members
+        n_codes = 1 + (self.n_codes - 1) * share / is_packed
         n_lanes = len(np.unique(self.lane))
-        weight = np.log(n_codes) / np.log(LANE_CODES)
-        lanes = chance * (weight if n_lanes < len(self.lane) else 1)
-        packing = chance * np.where(n_members > 1, RECODED_WORK, PACKED_WORK)
+        # Groups that share a lane need a part of it: codes multiply.
+        lane_part = np.log(n_codes) / np.log(LANE_CODES)
+        lanes = is_packed * (lane_part if n_lanes < len(self.lane) else 1)
+        packing = is_packed * np.where(n_members > 1, RECODED_WORK, PACKED_WORK)
         shorts = LANES_PER_SHORT * len(self.store.arrays.shorts)
         entries = LANES_PER_ENTRY * len(self.entries) / max(self.store.n_rows, 1)
         packed = (
@@ -259,7 +265,7 @@ class Storage:
     def take(self, rows: NDArray[np.int64], n_threads: int) -> Storage:
         """The storage of some rows, ascending and distinct, in the same `Memory`.
 
-        All else is shared.
+        Whatever does not depend on the rows is shared.
         """
         arrays = self.store.arrays
         n_columns = len(arrays.bytes) + len(arrays.shorts)
@@ -278,7 +284,7 @@ def build_batches(
     n_threads: int,
     memory: Memory = IN_MEMORY,
 ) -> Storage:
-    """Bin columns whose ``n_rows`` rows come in batches: see `lay_out`."""
+    """`lay_out` of columns whose ``n_rows`` rows are read in batches."""
     values = (
         Values(columns, mappers, settings, None, n_threads, n_rows)
         for columns in batches
@@ -294,11 +300,11 @@ def store(
     rows: NDArray[np.int64] | None,
     n_threads: int,
 ) -> BinStore:
-    """Store bins column by column only, for rows that trees are applied to.
+    """Store bins column by column only, for rows to which trees are applied.
 
     Columns of a bundle must not conflict here: ``settings.max_conflict_rate`` is 0.
     """
-    source = source_of(columns, mappers, settings, rows, n_threads)
+    source = storage_source(columns, mappers, settings, rows, n_threads)
     bin_store, _ = _store(source, mappers, settings, n_threads)
     return bin_store
 
@@ -311,8 +317,8 @@ def lay_out(
 ) -> Storage:
     """Store the bins of used columns, column by column and row by row.
 
-    The bins of histograms depend on the mappers and on how many rows the ``source``
-    knows of in all processes, so all processes have the same.
+    The histogram bins depend on the mappers and on the number of rows of all processes,
+    from which the ``source`` was made, so they are the same in all processes.
     """
     bin_store, groups = _store(source, mappers, settings, n_threads)
     arrays = bin_store.arrays
@@ -343,7 +349,7 @@ def _store(
     settings: StorageSettings,
     n_threads: int,
 ) -> tuple[BinStore, FeatureGroups]:
-    """Bins column by column, and the groups of columns."""
+    """The bins column by column, and the groups of columns."""
     n_bins = np.array([m.n_bins for m in mappers], dtype=np.int32)
     sparse = source.sparse
     is_sparse = np.zeros(len(mappers), dtype=bool)
@@ -363,13 +369,13 @@ def _store(
         groups.first_code,
         bytes_,
         shorts,
-        *_of_all_columns(sparse, len(mappers)),
+        *_sparse_arrays(sparse, len(mappers)),
     )
     return bin_store, groups
 
 
-def _of_all_columns(sparse: SparseColumns, n_used: int) -> tuple[NDArray[Any], ...]:
-    """The arrays with an entry for each used column; dense ones have no rows."""
+def _sparse_arrays(sparse: SparseColumns, n_used: int) -> tuple[NDArray[Any], ...]:
+    """The arrays of sparse columns, with an entry for each used column."""
     start, bin_start = np.zeros((2, n_used + 1), dtype=np.int64)
     start[sparse.number + 1] = np.diff(sparse.start)
     bin_start[sparse.number + 1] = np.diff(sparse.bin_start)
@@ -382,7 +388,10 @@ def _codes(
     is_sparse: NDArray[np.bool_],
     n_threads: int,
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint16], NDArray[np.int32]]:
-    """Codes of groups, bins of wide columns, and which row of these each column is."""
+    """The codes of groups, the bins of wide columns, and the index of each column's.
+
+    Wide columns are counted after the groups.
+    """
     wide = np.flatnonzero(~is_sparse & (groups.group < 0))
     column = groups.group.copy()
     column[wide] = len(groups.n_codes) + np.arange(len(wide))
@@ -401,7 +410,7 @@ def _fill_bundles(
     n_threads: int,
     out: NDArray[np.uint8],
 ) -> None:
-    """Write the codes of bundles, whose groups come after ``n_narrow`` others."""
+    """Write the codes of bundles, whose groups follow those of ``n_narrow`` columns."""
     bundle = groups.group[sparse.number] - n_narrow
     order = np.argsort(bundle, kind="stable").astype(np.int32)
     merge_bundles(
@@ -437,10 +446,10 @@ def _joined_pieces(
     offset: NDArray[np.int64],
     follows: NDArray[np.bool_] | bool = True,
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """The histogram bins of used columns, and the first column of each piece.
+    """Runs of histogram bins of used columns, and the first column of each.
 
-    A column is in the piece of the one before it if it ``follows``, and its bins
-    come next.
+    A column continues the piece of the one before it if it ``follows`` it, and its
+    histogram bins are the next ones.
     """
     is_first = np.ones(len(member), dtype=bool)
     is_first[1:] = offset[member[1:]] != offset[member[:-1] + 1]
@@ -469,7 +478,7 @@ def _bins_of_codes(
 def _singles(
     mappers: list[BinMapper], n_bins: NDArray[np.int32], default_bin: NDArray[np.int32]
 ) -> NDArray[np.int32]:
-    """The length of the run of columns, from each on, that have one possible split."""
+    """The number of consecutive columns, from each one on, with one possible split."""
     if not (default_bin >= 0).any():
         return np.zeros(len(mappers), dtype=np.int32)
     is_plain = [m.missing_bin < 0 and m.categories is None for m in mappers]
@@ -504,7 +513,10 @@ def make_groups(
     n_rows: int,
     n_threads: int,
 ) -> FeatureGroups:
-    """Give a group to every dense column, and to every bundle that is dense enough."""
+    """Make groups of dense columns and of bundles that are dense enough.
+
+    Columns of more than LANE_CODES bins have none.
+    """
     group = np.full(len(n_bins), -1, dtype=np.int32)
     first_code = np.zeros(len(n_bins), dtype=np.int32)
     dense = np.flatnonzero(~is_sparse & (n_bins <= LANE_CODES))
@@ -542,6 +554,7 @@ def _in_lanes(
     settings: StorageSettings,
     n_rows: int,
 ) -> FeatureGroups:
+    """The groups, with their places in lanes."""
     n_codes = n_codes.astype(np.int32)
     lanes = share_lanes(n_codes, n_rows if settings.enable_bundle else 0)
     return FeatureGroups(group, first_code, n_codes, *lanes)
@@ -554,7 +567,10 @@ def _dense_bundles(
     settings: StorageSettings,
     n_rows: int,
 ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """Which bundles are cheaper as a lane, or a part of it, than as entries."""
+    """Whether each bundle is cheaper as a lane or a part of one than as entries.
+
+    Also returns the number of codes of each bundle.
+    """
     n_bundles = int(bundle.max(initial=-1)) + 1
     n_codes = 1 + np.bincount(bundle, n_stored, n_bundles).astype(np.int64)
     n_entries = np.bincount(bundle, np.diff(sparse.start), n_bundles)
@@ -563,14 +579,14 @@ def _dense_bundles(
     cheaper = saved <= 0
     fits = n_codes <= LANE_CODES
     if fits.all():
-        cheaper |= saved[~cheaper].sum() <= LANES_OF_ENTRIES * n_rows
+        cheaper |= saved[~cheaper].sum() <= ENTRIES_OVERHEAD * n_rows
     return fits & (cheaper | (not settings.is_enable_sparse)), n_codes
 
 
 def _first_codes(
     bundle: NDArray[np.int32], n_stored: NDArray[np.int32]
 ) -> NDArray[np.int32]:
-    """The code of stored bin 0 of each column of a bundle; code 0 is none of them."""
+    """The code of stored bin 0 of each column in its bundle, whose codes start at 1."""
     order = np.argsort(bundle, kind="stable")
     end = np.cumsum(n_stored[order])
     start = end - n_stored[order]
@@ -587,8 +603,8 @@ def share_lanes(
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Put groups of few codes together into lanes of one byte.
 
-    Returns ``lane`` and ``radix``: see `Storage`. Within a lane the radix rises with
-    the group's number, from 1. If no lane is shared, each group has the lane of its own
+    Returns ``lane`` and ``radix``: see `Storage`. Within a lane, the radix rises with
+    the number of the group, from 1. If no lane is shared, the lane of a group is its
     number.
     """
     radix = np.ones(len(n_codes), dtype=np.int32)
@@ -617,7 +633,10 @@ def without_conflicts(
     bytes_: NDArray[np.uint8],
     n_bins: NDArray[np.int32],
 ) -> SparseColumns:
-    """The columns without the rows whose code in a bundle is that of another column."""
+    """The columns without the entries that lost a conflict.
+
+    The code of their row in the bundle is that of another column.
+    """
     length = np.diff(sparse.start)
     group, first_code = (
         np.repeat(values[sparse.number], length)

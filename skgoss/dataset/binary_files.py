@@ -120,7 +120,7 @@ def read(
         except _DAMAGE as error:
             raise ValueError(f"the file is damaged: {error}") from error
         binned = binned_state.restored(
-            sections["data"], most=size, n_threads=n_threads, memory=memory
+            sections["data"], max_claim=size, n_threads=n_threads, memory=memory
         )
         return binned, sections["fields"]
 

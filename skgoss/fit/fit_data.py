@@ -448,7 +448,7 @@ class FitData:
             return
         outputs = range(len(self.outputs))
         of_outputs = [
-            rows.of_output(k, k, k + 1).without_missing_targets() for k in outputs
+            rows.select_output(k, k, k + 1).without_missing_targets() for k in outputs
         ]
         for output in of_outputs or [rows]:
             y = np.ascontiguousarray(output.target)

@@ -48,7 +48,7 @@ def warn_of(
     for k, output in enumerate(data.outputs):
         stop = first + output.task.n_scores
         if not has_split[first:stop].any():
-            learned = rows.of_output(k, first, stop).without_missing_targets()
+            learned = rows.select_output(k, first, stop).without_missing_targets()
             _warn_of_output(
                 data, dataset, splits_with, learned, output.name, first, stop
             )

@@ -48,7 +48,7 @@ class EvalData(NamedTuple):
         """The same; None if there are no other processes."""
         return None if self.partition is None else self.partition.collectives
 
-    def of_output(self, number: int, first: int, stop: int) -> EvalData:
+    def select_output(self, number: int, first: int, stop: int) -> EvalData:
         """The data of one of several outputs, and its scores ``first : stop``.
 
         Rows whose target is missing are left out.

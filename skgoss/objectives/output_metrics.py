@@ -32,7 +32,7 @@ class OutputMean:
         results = []
         for k, (metric, stop) in enumerate(zip(self.by_output, self.stop, strict=True)):
             start = self.stop[k - 1] if k else 0
-            results += metric(data.of_output(k, start, stop))
+            results += metric(data.select_output(k, start, stop))
         value = float(np.mean([result.value for result in results]))
         names = {result.name for result in results}
         if len(names) > 1:

@@ -239,7 +239,7 @@ class MultiOutputSetup(FitSetup):
                 init_ensemble=self.init_ensemble
                 and self.init_ensemble.of_scores(first, stop),
             )
-            learned = replace(rows, binned=dataset).of_output(k, first, stop)
+            learned = replace(rows, binned=dataset).select_output(k, first, stop)
             with about(self.names[k]):
                 learned = learned.without_missing_targets().without_zero_weights()
                 begun.append(cast(Boosting, setup.begin(learned, [])))

@@ -217,7 +217,7 @@ class MultiOutput(Rounds):
         rows, binned = evaluation_set.rows, evaluation_set.binned
         make = partial(EvaluationSet, evaluation_set.name, metrics=[], binned=binned)
         return [
-            make(rows=rows.of_output(k, *span)) for k, span in enumerate(self.spans)
+            make(rows=rows.select_output(k, *span)) for k, span in enumerate(self.spans)
         ]
 
     def _follow(self, rounds: _Grown) -> None:

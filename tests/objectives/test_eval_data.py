@@ -18,7 +18,7 @@ def test_an_output_leaves_out_rows_without_its_target():
     y = np.array([[0.0, 5.0], [1.0, np.nan], [2.0, 7.0]])
     scores, weight = np.arange(9.0).reshape(3, 3), np.array([1.0, 2.0, 4.0])
     data = EvalData(y, scores, weight, None, 1, cache={})
-    first, second = data.of_output(0, 0, 1), data.of_output(1, 1, 3)
+    first, second = data.select_output(0, 0, 1), data.select_output(1, 1, 3)
     np.testing.assert_array_equal(first.y, y[:, 0])
     np.testing.assert_array_equal(first.scores, scores[:1])
     np.testing.assert_array_equal(second.y, [5.0, 7.0])

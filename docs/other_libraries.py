@@ -10,7 +10,7 @@ import re
 import textwrap
 from pathlib import Path
 
-from skgoss.parameters.other_libraries import OF_FIT
+from skgoss.parameters.other_libraries import FIT_HINTS
 from skgoss.parameters.table import OPTIONS
 
 # The options of the constructors, by what one looks for. `seed` and the like are here
@@ -108,7 +108,7 @@ def here(library: str, name: str) -> str:
             return SAME
         if name in option.aliases:
             return f"`{option.name}`; the name is accepted"
-    return said(OF_FIT[name])
+    return said(FIT_HINTS[name])
 
 
 def said(sentence: str) -> str:

@@ -21,7 +21,7 @@ from skgoss.engine import CVBooster, cv, train
 from skgoss.estimators.ndcg_scorer import ndcg_scorer
 from skgoss.fit.callbacks import register_logger
 from skgoss.fit.time_limit import keep_on_interrupt
-from skgoss.parameters.other_libraries import OF_PACKAGE as _OF_PACKAGE
+from skgoss.parameters.other_libraries import PACKAGE_HINTS as _PACKAGE_HINTS
 from skgoss.sklearn import LGBMClassifier, LGBMModel, LGBMRanker, LGBMRegressor
 from skgoss.utils.messages import UnusedParameterWarning
 from skgoss.utils.messages import hint as _hint
@@ -85,7 +85,7 @@ def __getattr__(name: str) -> Any:
     if name in ("DaskLGBMClassifier", "DaskLGBMRanker", "DaskLGBMRegressor"):
         return getattr(import_module("skgoss.dask"), name)
     if name != "__version__":
-        instead = _OF_PACKAGE.get(name)
+        instead = _PACKAGE_HINTS.get(name)
         advice = f" Use {instead}." if instead else _hint(name, __all__)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}.{advice}")
     if not (version := _version()):

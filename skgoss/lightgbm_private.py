@@ -17,7 +17,7 @@ from sklearn.preprocessing import LabelEncoder
 from skgoss import sklearn
 from skgoss.basic import Booster, Dataset, LightGBMError, restored_booster
 from skgoss.fit.callbacks import EvalResult, register_logger, show
-from skgoss.parameters.aliases import all_names
+from skgoss.parameters.name_resolution import all_names
 from skgoss.parameters.table import FILE_OPTIONS, OPTIONS
 from skgoss.sklearn import LGBMModel
 from skgoss.utils.messages import warn

@@ -19,7 +19,7 @@ from skgoss.utils.public import set_module
 
 
 @set_module("skgoss")
-@docstrings.of_chain("The model.")
+@docstrings.describe_chain("The model.")
 class Booster(BoosterInTraining, TreeInspection):
     """A trained model, or a model in training, without an estimator.
 
@@ -71,7 +71,7 @@ class Booster(BoosterInTraining, TreeInspection):
     True
     """
 
-    _alternatives = other_libraries.OF_BOOSTER
+    _alternatives = other_libraries.BOOSTER_HINTS
 
     if not TYPE_CHECKING:
         from_file, load = ForeignConstructor(), ForeignConstructor()

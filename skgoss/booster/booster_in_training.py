@@ -25,7 +25,7 @@ from skgoss.utils.messages import type_name, warn_unused
 Feval = Callable[..., Any] | Sequence[Callable[..., Any]] | None
 
 
-@docstrings.of_chain("The model.")
+@docstrings.describe_chain("The model.")
 class BoosterInTraining(BoosterModel):
     """The training of a `Booster`, which holds a fit until it ends."""
 

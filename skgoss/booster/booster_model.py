@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import shap
 
 
-@docstrings.of_chain("The model.")
+@docstrings.describe_chain("The model.")
 class BoosterModel(MissingNameHints):
     """The model of a `Booster`, or in training that after the last finished round."""
 
@@ -54,7 +54,7 @@ class BoosterModel(MissingNameHints):
 
     # --- Predictions ------------------------------------------------------------------
 
-    @docstrings.of_booster
+    @docstrings.describe_booster
     def predict(
         self,
         data: ArrayLike,
@@ -104,7 +104,7 @@ class BoosterModel(MissingNameHints):
 
         return reader.in_batches(data, compute, to_parquet)
 
-    @docstrings.of_booster
+    @docstrings.describe_booster
     def explain(
         self,
         data: ArrayLike,
@@ -297,7 +297,7 @@ class BoosterModel(MissingNameHints):
 
     # --- Files ------------------------------------------------------------------------
 
-    @docstrings.of_booster
+    @docstrings.describe_booster
     def save_model(
         self,
         filename: str | PathLike[str],
@@ -333,7 +333,7 @@ class BoosterModel(MissingNameHints):
             file.write(text.encode())
         return self
 
-    @docstrings.of_booster
+    @docstrings.describe_booster
     def model_to_string(
         self,
         num_iteration: int | None = None,

@@ -51,7 +51,7 @@ _NAMES = ("train", "valid")
 
 
 @set_module("skgoss")
-@signatures.helpful("cv", "params")
+@signatures.hint_arguments("cv", "params")
 def cv(
     params: Mapping[str, Any] | None,
     train_set: Dataset,

@@ -14,7 +14,7 @@ from skgoss.utils.public import set_module
 
 
 @set_module("skgoss")
-@docstrings.of_chain("The models.")
+@docstrings.describe_chain("The models.")
 class CVBooster:
     """The models of the folds of a cross-validation.
 
@@ -81,7 +81,7 @@ class CVBooster:
         """The names of the evaluation sets that models learn from."""
         return set().union(*(booster._training_names for booster in self.boosters))
 
-    @docstrings.of_booster
+    @docstrings.describe_booster
     def model_to_string(
         self,
         num_iteration: int | None = None,
@@ -135,7 +135,7 @@ class CVBooster:
         self.best_iteration = best_iteration
         return self
 
-    @docstrings.of_booster
+    @docstrings.describe_booster
     def save_model(
         self,
         filename: str | PathLike[str],

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pandas
 
 
-@docstrings.of_chain("The model.")
+@docstrings.describe_chain("The model.")
 class TreeInspection(BoosterModel):
     """Reads and changes the trees of a `Booster`."""
 
@@ -104,7 +104,7 @@ class TreeInspection(BoosterModel):
             return table
         return pandas.DataFrame(table, columns=["SplitValue", "Count"])
 
-    @docstrings.of_booster
+    @docstrings.describe_booster
     def dump_model(
         self,
         num_iteration: int | None = None,

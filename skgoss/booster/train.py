@@ -27,7 +27,7 @@ from skgoss.utils.public import set_module
 
 
 @set_module("skgoss")
-@signatures.helpful("train", "params")
+@signatures.hint_arguments("train", "params")
 def train(
     params: Mapping[str, Any] | None,
     train_set: Dataset,

@@ -87,7 +87,7 @@ def _on_cluster(method: Function) -> Function:
             del kwargs["group"]
         return method(self, *args, **kwargs)
 
-    return cast(Function, docstrings.of_fit(fit, descriptions.FIT_OF_DASK))
+    return cast(Function, docstrings.describe_fit(fit, descriptions.DASK_FIT))
 
 
 def _lazy(method: Function) -> Function:
@@ -131,7 +131,7 @@ def _documented(cls: type[Cluster]) -> type[Cluster]:
         classes=_CLASSES if issubclass(cls, LGBMClassifier) else "",
         **descriptions.CLIENT,
     )
-    return docstrings.of_estimator(cls)
+    return docstrings.describe_estimator(cls)
 
 
 class _OnCluster(LGBMModel):

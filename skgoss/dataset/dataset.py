@@ -33,7 +33,7 @@ from skgoss.utils.public import set_module
 
 
 @set_module("skgoss")
-@docstrings.of_chain("The data set.")
+@docstrings.describe_chain("The data set.")
 class Dataset(FieldAccess, SavedDataset):
     """Training data that is binned once for any number of fits.
 
@@ -135,9 +135,9 @@ class Dataset(FieldAccess, SavedDataset):
     [10, 10]
     """
 
-    _alternatives = other_libraries.OF_DATASET
+    _alternatives = other_libraries.DATASET_HINTS
 
-    @signatures.helpful("Dataset", "params")
+    @signatures.hint_arguments("Dataset", "params")
     def __init__(
         self,
         data: Any,

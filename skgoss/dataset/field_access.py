@@ -27,7 +27,7 @@ class _FieldAttribute:
             dataset._fields = dataset._with_field(self.name, value)
 
 
-@docstrings.of_chain("The data set.")
+@docstrings.describe_chain("The data set.")
 class FieldAccess(BinnedOnDemand):
     """Labels, weights, queries, start scores and positions of a `Dataset`."""
 
@@ -48,26 +48,28 @@ class FieldAccess(BinnedOnDemand):
             return self._fields.with_column(name, value)
         return self._fields.with_array(name, value, self._shape[0])
 
-    @docstrings.of_setter(
+    @docstrings.describe_setter(
         "array-like of shape (n_samples,) or None", "Numbers, or labels of classes."
     )
     def set_label(self, label: ArrayLike | None) -> Self:
         """Set the target. None removes it."""
         return self.set_field("label", label)
 
-    @docstrings.of_setter("array-like of shape (n_samples,) or None", "Numbers >= 0.")
+    @docstrings.describe_setter(
+        "array-like of shape (n_samples,) or None", "Numbers >= 0."
+    )
     def set_weight(self, weight: ArrayLike | None) -> Self:
         """Set the weights of the rows. None: all weights are 1."""
         return self.set_field("weight", weight)
 
-    @docstrings.of_setter(
+    @docstrings.describe_setter(
         "array-like of shape (n_queries,) or None", "The number of rows of each query."
     )
     def set_group(self, group: ArrayLike | None) -> Self:
         """Set the sizes of the queries. None: there are no queries."""
         return self.set_field("group", group)
 
-    @docstrings.of_setter(
+    @docstrings.describe_setter(
         "array-like of shape (n_samples,) or (n_samples, n_classes), or None",
         "Finite numbers.",
     )
@@ -75,7 +77,7 @@ class FieldAccess(BinnedOnDemand):
         """Set the raw scores from which boosting starts. None: the best constant."""
         return self.set_field("init_score", init_score)
 
-    @docstrings.of_setter(
+    @docstrings.describe_setter(
         "array-like of shape (n_samples,) or None",
         "Values that can be sorted, such as numbers.",
     )
@@ -101,7 +103,7 @@ class FieldAccess(BinnedOnDemand):
         setattr(self, dataset_fields.canonical(field_name), data)
         return self
 
-    @docstrings.of_getter("(n_samples,)")
+    @docstrings.describe_getter("(n_samples,)")
     def get_label(self) -> NDArray[Any] | None:
         """Return the target: a float64 array if it holds numbers; or None."""
         label = self._copy("label")
@@ -109,22 +111,22 @@ class FieldAccess(BinnedOnDemand):
             return label
         return label.astype(np.float64)
 
-    @docstrings.of_getter("(n_samples,)")
+    @docstrings.describe_getter("(n_samples,)")
     def get_weight(self) -> NDArray[np.float64] | None:
         """Return the weights of the rows, or None if all are 1."""
         return self._copy("weight")
 
-    @docstrings.of_getter("(n_queries,)")
+    @docstrings.describe_getter("(n_queries,)")
     def get_group(self) -> NDArray[np.int64] | None:
         """Return the sizes of the queries, or None if there are none."""
         return self._copy("group")
 
-    @docstrings.of_getter("(n_samples,) or (n_samples, n_classes),")
+    @docstrings.describe_getter("(n_samples,) or (n_samples, n_classes),")
     def get_init_score(self) -> NDArray[np.float64] | None:
         """Return the initial raw scores as they were passed, or None."""
         return self._copy("init_score")
 
-    @docstrings.of_getter("(n_samples,)")
+    @docstrings.describe_getter("(n_samples,)")
     def get_position(self) -> NDArray[Any] | None:
         """Return the positions of documents, or None."""
         return self._copy("position")

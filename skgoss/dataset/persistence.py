@@ -29,7 +29,7 @@ from skgoss.utils.locks import Lock
 from skgoss.utils.plain_values import Types, entries
 
 
-@docstrings.of_chain("The data set.")
+@docstrings.describe_chain("The data set.")
 class SavedDataset(BinnedOnDemand):
     """What writes a `Dataset` to files and pickles, and reads it."""
 

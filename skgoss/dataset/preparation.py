@@ -68,7 +68,7 @@ class Request(NamedTuple):
 Prepared = tuple[Rows, ColumnSchema | None, BinnedDataset | None]
 
 
-@docstrings.of_chain("The data set.")
+@docstrings.describe_chain("The data set.")
 class BinnedOnDemand(MissingNameHints):
     """The rows of a `Dataset`, and the bins that fits ask for.
 

@@ -57,8 +57,8 @@ EarlierModel = Union["LGBMModel", Booster, str, PathLike[str]]
 
 @set_module("skgoss")
 @signatures.keywords_only
-@docstrings.of_chain("The estimator.")
-@docstrings.of_estimator
+@docstrings.describe_chain("The estimator.")
+@docstrings.describe_estimator
 class LGBMModel(
     FittedAttributes,
     sklearn_private.CallbackSupportMixin,
@@ -104,7 +104,7 @@ class LGBMModel(
     # for them: ``set_fit_request(groups=True)``.
     __metadata_request__fit = {"groups": False}  # noqa: RUF012
 
-    _alternatives = other_libraries.OF_ESTIMATORS
+    _alternatives = other_libraries.ESTIMATOR_HINTS
 
     # What the estimator learns.
     _task: type[Task] = Task
@@ -345,7 +345,7 @@ class LGBMModel(
         self.deterministic = deterministic
         self.force_col_wise = force_col_wise
         self.force_row_wise = force_row_wise
-        parameters.set_others(self, earlier, kwargs)
+        parameters.set_keyword_arguments(self, earlier, kwargs)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -457,8 +457,8 @@ class LGBMModel(
     # --- Fit --------------------------------------------------------------------------
 
     @sklearn_private.with_callbacks
-    @docstrings.of_fit
-    @signatures.of_fit
+    @docstrings.describe_fit
+    @signatures.hint_fit_arguments
     def fit(
         self,
         X: ArrayLike,
@@ -546,10 +546,10 @@ class LGBMModel(
 
     def _settings(self, X: Any, arguments: FitArguments) -> Settings:
         """The checked options of a fit."""
-        owner, passed = type(self).__name__, self._passed_parameters()
-        # Attributes that others set, as checks of scikit-learn do, need no warning.
-        written = self._passed
-        return arguments.checked_settings(vars(self), owner, X, passed, written)
+        owner, explicit = type(self).__name__, self._passed_parameters()
+        # Attributes that are assigned, as by scikit-learn's checks, need no warning.
+        names = self._passed
+        return arguments.checked_settings(vars(self), owner, X, explicit, names)
 
     def _prepare(
         self,
@@ -560,7 +560,7 @@ class LGBMModel(
         build_bins: BuildBins | None = None,
     ) -> AnyFit:
         """A fit that has read its data: see `entry.prepare`."""
-        earlier, record = arguments.init_model, self._record(settings.passed)
+        earlier, record = arguments.init_model, self._record(settings.explicit)
         return entry.prepare(
             sets,
             arguments,
@@ -615,7 +615,7 @@ class LGBMModel(
 
     # --- Predictions ------------------------------------------------------------------
 
-    @docstrings.of_prediction
+    @docstrings.describe_prediction
     def predict(
         self,
         X: ArrayLike,
@@ -700,7 +700,7 @@ class LGBMModel(
         )
         return covering[..., 0] if is_one else covering
 
-    @docstrings.of_prediction
+    @docstrings.describe_prediction
     def staged_predict(self, X: ArrayLike) -> Iterator[NDArray[Any]]:
         """Predict the target after each round.
 
@@ -728,7 +728,7 @@ class LGBMModel(
         outputs = predictions.staged(model, columns, self._prediction, n_threads)
         return (finish(model, values, n_threads) for values in outputs)
 
-    @docstrings.of_prediction
+    @docstrings.describe_prediction
     def explain(
         self,
         X: ArrayLike,

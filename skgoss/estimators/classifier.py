@@ -38,7 +38,7 @@ def _has_one_target(classifier: LGBMClassifier) -> bool:
 
 
 @set_module("skgoss")
-@docstrings.of_estimator
+@docstrings.describe_estimator
 class LGBMClassifier(ClassifierMixin, LGBMModel):
     """Gradient boosted trees for classification, by the LightGBM algorithm.
 
@@ -88,8 +88,8 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         __init__ = LGBMModel.__init__
 
     @sklearn_private.with_callbacks
-    @docstrings.of_fit
-    @signatures.of_fit
+    @docstrings.describe_fit
+    @signatures.hint_fit_arguments
     def fit(  # type: ignore[override]
         self,
         X: ArrayLike,
@@ -176,7 +176,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         ]
         return np.column_stack(columns)
 
-    @docstrings.of_prediction
+    @docstrings.describe_prediction
     def predict_proba(
         self,
         X: ArrayLike,
@@ -243,7 +243,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
             )
         )
 
-    @docstrings.of_prediction
+    @docstrings.describe_prediction
     def staged_predict_proba(self, X: ArrayLike) -> Iterator[NDArray[np.float64]]:
         """Predict probabilities of the classes after each round.
 
@@ -266,7 +266,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
     # scikit-learn's other classifiers of several targets, too, have either this method
     # or lists of probabilities.
     @available_if(_has_one_target)  # type: ignore[untyped-decorator]
-    @docstrings.of_prediction
+    @docstrings.describe_prediction
     def decision_function(
         self,
         X: ArrayLike,
@@ -293,7 +293,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
             X, "raw_score", span, validate_features, n_threads, _probabilities
         )
 
-    @docstrings.of_prediction
+    @docstrings.describe_prediction
     def predict_set(
         self, X: ArrayLike, coverage: float | Sequence[float] = 0.9, **kwargs: Any
     ) -> NDArray[np.bool_]:

@@ -19,7 +19,7 @@ from skgoss.utils.public import set_module
 
 
 @set_module("skgoss")
-@docstrings.of_estimator
+@docstrings.describe_estimator
 class LGBMRanker(LGBMModel):
     """Gradient boosted trees for ranking, by the LightGBM algorithm.
 
@@ -61,8 +61,8 @@ class LGBMRanker(LGBMModel):
     _task = Ranking
 
     @sklearn_private.with_callbacks
-    @docstrings.of_fit
-    @signatures.of_fit
+    @docstrings.describe_fit
+    @signatures.hint_fit_arguments
     def fit(  # type: ignore[override]
         self,
         X: ArrayLike,

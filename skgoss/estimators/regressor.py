@@ -45,7 +45,7 @@ _QUANTILES = _Curve(
 
 
 @set_module("skgoss")
-@docstrings.of_estimator
+@docstrings.describe_estimator
 class LGBMRegressor(RegressorMixin, LGBMModel):
     """Gradient boosted trees for regression, by the LightGBM algorithm.
 
@@ -91,8 +91,8 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
         __init__ = LGBMModel.__init__
 
     @sklearn_private.with_callbacks
-    @docstrings.of_fit
-    @signatures.of_fit
+    @docstrings.describe_fit
+    @signatures.hint_fit_arguments
     def fit(  # type: ignore[override]
         self,
         X: ArrayLike,
@@ -182,7 +182,7 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
         tags.target_tags.multi_output = True
         return tags
 
-    @docstrings.of_prediction
+    @docstrings.describe_prediction
     def predict_distribution(
         self,
         X: ArrayLike,
@@ -256,7 +256,7 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
             options["n_jobs"] = self._n_threads(kwargs, method)
         return np.asarray(self.predict(X, raw_score=True, **options))
 
-    @docstrings.of_prediction
+    @docstrings.describe_prediction
     def predict_survival_function(
         self,
         X: ArrayLike,
@@ -312,7 +312,7 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
         rows = X, span, validate_features, kwargs, method
         return self._at_times_or_levels(_SURVIVAL, times, strata, *rows)
 
-    @docstrings.of_prediction
+    @docstrings.describe_prediction
     def predict_quantile(
         self,
         X: ArrayLike,
@@ -385,7 +385,7 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
         with np.errstate(over="ignore"):
             return what.of_distribution(frozen, at[:, None]).T
 
-    @docstrings.of_prediction
+    @docstrings.describe_prediction
     def predict_interval(
         self,
         X: ArrayLike,

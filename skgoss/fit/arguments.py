@@ -90,15 +90,15 @@ class FitArguments:
         options: Mapping[str, Any],
         owner: str,
         X: Any,
-        passed: Mapping[str, Any],
-        written: Collection[str] | None = None,
+        explicit: Mapping[str, Any],
+        set_by_call: Collection[str] | None = None,
     ) -> Settings:
         """The checked options of a fit with these arguments to the training set ``X``.
 
-        The arguments replace ``options``. Of these, the ones that the user has
-        ``passed`` replace the options of a `Dataset`, and those replace the defaults of
-        the others. If one that is ``written`` has no effect, the fit warns; None: these
-        are all that are passed. Messages name the ``owner`` of the options.
+        The arguments replace ``options``. Of these, the ``explicit`` ones replace the
+        options of a `Dataset`, and those replace the defaults of the remaining options.
+        ``set_by_call`` are the names that `Settings` has; None: all that are explicit.
+        Messages name the ``owner`` of the options.
         """
         replaced: dict[str, Any] = {}
         for name in ("early_stopping_round", "eval_at"):
@@ -112,10 +112,10 @@ class FitArguments:
         if isinstance(X, Dataset):
             verbosity = parameters.checked_options(options, ["verbosity"], owner)
             with read_progress(**verbosity):
-                replaced = X._options_besides(passed) | replaced
-        written = passed.keys() if written is None else written
+                replaced = X._options_besides(explicit) | replaced
+        set_by_call = explicit.keys() if set_by_call is None else set_by_call
         options = {**options, **replaced}
-        settings = parameters.make_settings(options, owner, passed, written)
+        settings = parameters.make_settings(options, owner, explicit, set_by_call)
         if isinstance(settings.objective, str):
             canonical_name(settings.objective)  # errors come early
         return settings

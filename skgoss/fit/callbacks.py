@@ -122,7 +122,7 @@ def show(results: Sequence[EvalResult], show_stdv: bool = True) -> str:
 
 
 @set_module("skgoss")
-@signatures.helpful("log_evaluation")
+@signatures.hint_arguments("log_evaluation")
 def log_evaluation(period: int = 1, show_stdv: bool = True) -> Callback:
     """Create a callback that prints the metrics after each round.
 
@@ -318,7 +318,7 @@ class _ResetParameter:
 
 
 @set_module("skgoss")
-@signatures.helpful("early_stopping")
+@signatures.hint_arguments("early_stopping")
 def early_stopping(
     stopping_rounds: int,
     first_metric_only: bool = False,

@@ -551,7 +551,7 @@ class Fit:
                 f"params of reset_parameter must be a dict, got {type_name(params)}."
             )
         settings = self.settings
-        kept = {**vars(settings), **settings.passed, "num_class": self.n_scores}
+        kept = {**vars(settings), **settings.explicit, "num_class": self.n_scores}
         changes = parameters.changes(params, kept, "reset_parameter")
         data = self.data.replaced(settings=settings.changed(changes))
         prepared = replace(self.prepared, data=data)

@@ -178,7 +178,7 @@ class FitData:
                 schema.n_features,
                 "init_model",
             )
-        if not settings.given.isdisjoint(constraints.OPTIONS):
+        if not settings.active.isdisjoint(constraints.OPTIONS):
             settings = constraints.resolve_columns(
                 settings,
                 schema.n_features,
@@ -216,7 +216,7 @@ class FitData:
         }
         request = Request(
             self.settings,
-            self.settings.passed,
+            self.settings.explicit,
             threads.n_threads(self.settings.n_jobs),
             schema,
             " and ".join(name for name in needs if needs[name]),
@@ -481,7 +481,7 @@ class FitData:
     def _with_preset(self, searches: bool, is_evaluated: bool) -> Self:
         """The data with the options that the preset chooses, but for passed ones."""
         settings, owner = self.settings, self.task.owner
-        passed = set(settings.passed)
+        passed = set(settings.explicit)
         if self.arguments.early_stopping_round is not None:
             passed.add("early_stopping_round")
         vocabularies = self.schema.categories.vocabularies.values()

@@ -138,7 +138,7 @@ class Splits:
         rows, settings = self.rows, self.settings
         lives = self.labels is not None and self.labels.dtype == bool
         advice = "Set folds to other rows or to a smaller number"
-        if settings.preset is not None and "folds" not in settings.passed:
+        if settings.preset is not None and "folds" not in settings.explicit:
             advice = "Leave the preset out"
         for side, at in zip(("train", "test"), pair, strict=True):
             weight = None if rows.weight is None else rows.weight[at]

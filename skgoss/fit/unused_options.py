@@ -71,7 +71,7 @@ def _missing(
     """What an option needs and the fit does not have, in words; None: no fit."""
     for need in _NEEDS.get(option, ()):
         if of_fit is None or not need.is_met(of_fit):
-            yield need.words
+            yield need.text
     readers = _OBJECTIVES.get(option, []), _METRICS.get(option, [])
     is_read = objectives.intersection(readers[0]) or metrics.intersection(readers[1])
     if not is_read and any(readers):
@@ -79,7 +79,7 @@ def _missing(
 
 
 def warn_of(asked: Settings, data: FitData, metrics: Sequence[AnyMetric]) -> None:
-    """Warn once of all options that were written, changed and have no effect.
+    """Warn once of all options that a call has changed and that have no effect.
 
     ``asked`` are the options before a preset has chosen others.
     """
@@ -87,7 +87,11 @@ def warn_of(asked: Settings, data: FitData, metrics: Sequence[AnyMetric]) -> Non
     computed = {name for metric in metrics for name in names_of(metric)}
     unused = []
     for name, default in parameters.DEFAULTS.items():
-        if name in NAMES and name in asked.written and getattr(asked, name) != default:
+        if (
+            name in NAMES
+            and name in asked.set_by_call
+            and getattr(asked, name) != default
+        ):
             missing = list(_missing(name, of_fit, names, computed))
             if missing:
                 unused.append(f"{name} needs {' and '.join(missing)}")

@@ -22,7 +22,7 @@ from skgoss.model_selection.shared_fits import (
     are_rounds_alike,
     options_of_rounds,
 )
-from skgoss.parameters.aliases import OPTION
+from skgoss.parameters.name_resolution import OPTION
 from skgoss.parameters.settings import CHANGEABLE, Settings
 from skgoss.several_fits.race import USUAL_RATE, Racer
 from skgoss.training.run import Run

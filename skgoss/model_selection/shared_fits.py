@@ -165,7 +165,7 @@ class SharedFits:
             if most > n_rounds:
                 model = model.of_fewer_rounds(n_rounds)
                 model = model if fit is None else fit.with_baseline(model)
-        return model.with_record(estimator._record(settings.passed)), of_callbacks
+        return model.with_record(estimator._record(settings.explicit)), of_callbacks
 
     def key(
         self, X: Any, y: Any, arguments: FitArguments, settings: Settings

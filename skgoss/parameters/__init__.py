@@ -1,6 +1,11 @@
-"""The options: their names, values and meaning."""
+"""The options: their names, values and meanings."""
 
-from skgoss.parameters.aliases import (
+from skgoss.parameters.lightgbm_text import (
+    from_lightgbm,
+    to_lightgbm,
+    with_constructor_names,
+)
+from skgoss.parameters.name_resolution import (
     CANONICAL_NAME,
     canonical,
     check_available,
@@ -10,11 +15,6 @@ from skgoss.parameters.aliases import (
     same,
     suggestion,
     updated,
-)
-from skgoss.parameters.lightgbm_text import (
-    from_lightgbm,
-    to_lightgbm,
-    with_constructor_names,
 )
 from skgoss.parameters.options import (
     checked_options,
@@ -26,7 +26,7 @@ from skgoss.parameters.settings import Settings, changes, draw_seed, make_settin
 from skgoss.parameters.signatures import (
     ALIASES_FIRST,
     remember_passed,
-    set_others,
+    set_keyword_arguments,
     show_inherited,
     warn_of_unknown,
 )
@@ -53,7 +53,7 @@ __all__ = [
     "resolve",
     "resolve_or_warn",
     "same",
-    "set_others",
+    "set_keyword_arguments",
     "show_inherited",
     "suggestion",
     "to_lightgbm",

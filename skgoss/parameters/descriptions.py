@@ -1,7 +1,7 @@
-"""Descriptions of arguments and attributes, as they stand in docstrings.
+"""Descriptions of arguments and attributes for docstrings.
 
-Each is described once, in the form of numpydoc: a line with the name and the type, and
-below it the meaning. Options are described in their rows: see `table`.
+Each is described once, in numpydoc's form: a line with the name and the type, and the
+meaning below. Options are described in their rows: see `table`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def entries(text: str) -> dict[str, str]:
 
 
 def _changed(table: dict[str, str], text: str) -> dict[str, str]:
-    """A table with other entries; those that are only a line keep their meaning."""
+    """A table with changed entries; an entry of one line changes only the type."""
     changed = entries(text)
     for name, entry in changed.items():
         if "\n" not in entry:
@@ -103,7 +103,7 @@ verbose : bool or int, default=False
 """)
 
 # The arguments of fit on a Dask cluster.
-FIT_OF_DASK = _changed(
+DASK_FIT = _changed(
     FIT,
     """
 X : Dask array, Dask data frame, or list of Delayed
@@ -286,14 +286,14 @@ CONSTRUCTOR_KWARGS = """**kwargs : dict
 # The attributes of fitted estimators.
 ATTRIBUTES = entries("""
 preset_params_ : dict
-    The options that ``preset`` has chosen, by name; empty without a preset. Of a mean
-    of several configurations, those with the largest weight.
+    The options that ``preset`` has chosen, by name; empty without a preset. If the
+    model is a mean of several configurations, those of the largest weight.
 search_results_ : dict
-    What a preset has compared, in the order of the search: lists or arrays with an
-    item for each set of options. 'params': the options besides those of the preset;
+    The configurations that a preset has compared, in the order of the search: lists or
+    arrays with an item for each. 'params': the options that differ from the preset's;
     'mean_test_loss': the mean over the folds, or the loss of the evaluation set;
-    'n_rounds': the rounds found; 'fit_time': seconds, which files do not keep;
-    'weight': the share in the model. Empty without a search.
+    'n_rounds': the number of rounds; 'fit_time': seconds, which files do not keep;
+    'weight': the weight in the model. Empty without a search.
 time_limit_reached_ : bool
     Whether ``time_limit`` has ended the fit, or a part of it.
 oof_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_classes)

@@ -1,7 +1,8 @@
 """Decorators that write descriptions of arguments and attributes into docstrings.
 
-Where the source refers to the website, as editors show it, the docstring has the
-arguments that `descriptions` has. Those that only one function has are described below.
+In the source, which editors show, a docstring refers to the website in place of its
+arguments. The decorator replaces this line (a mark) by the entries of `descriptions`.
+The source lists entries that only one function has below the mark.
 """
 
 from __future__ import annotations
@@ -29,15 +30,15 @@ from skgoss.parameters.table import GROUPS, OPTIONS
 from skgoss.utils.public import SITE
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-# Editors show what a decorator of a class returns, so it must be the class.
+# The decorator of a class must return this type, or editors would not show the class.
 Class = TypeVar("Class", bound=type)
 
-# What stands in the source: for arguments and attributes, and for options.
+# The marks in the source: for arguments and attributes, and for options.
 _ARGUMENTS = f"... : see {SITE}api.html"
 _OPTIONS = f"... : see {SITE}parameters.html"
 _ALL_OPTIONS = f"... : all, see {SITE}parameters.html"
 
-_OF_FIT = f"""Fit the model.
+_FIT_DOCSTRING = f"""Fit the model.
 
 Parameters
 ----------
@@ -55,8 +56,8 @@ ValueError
     The estimator is then unchanged.
 """
 
-# What follows the first words of a method that sets a field of a `Dataset`.
-_OF_SETTER = """
+# The sections that follow the first sentence of a method.
+_SETTER_SECTIONS = """
 
 Parameters
 ----------
@@ -64,7 +65,7 @@ Parameters
     {meaning}
 """
 
-_OF_GETTER = """
+_GETTER_SECTIONS = """
 
 Returns
 -------
@@ -72,7 +73,7 @@ ndarray of shape {shape} or None
     A copy.
 """
 
-_OF_CHAIN = """
+_CHAIN_SECTIONS = """
 
 Returns
 -------
@@ -80,11 +81,11 @@ self
     {what}
 """
 
-# The sections that follow that of what is returned.
+# Where the sections after "Returns" begin.
 _LATER = re.compile(r"\n\n(?=(?:Raises|Warns|See Also|Examples)\n-)")
 
-# What follows the arguments of a plot.
-_OF_PLOT = """
+# The sections that follow the arguments of a plot.
+_PLOT_SECTIONS = """
 
 Returns
 -------
@@ -117,22 +118,23 @@ def filled(doc: str | None, **texts: str) -> str:
     return doc
 
 
-def of_estimator(cls: Class) -> Class:
+def describe_estimator(cls: Class) -> Class:
     """Describe the options and the attributes in the docstring of a class.
 
-    All options, or those that matter most and the names of the others.
+    The mark in the docstring decides whether all options are described, or only the
+    most important ones, with the names of the other options.
     """
     described = {option.name: _entry(option) for option in OPTIONS}
-    (_, first), *others = GROUPS.items()
+    (_, important), *further = GROUPS.items()
     named = [
         f"{_names(options)} : see `LGBMModel`\n    {topic}."
-        for topic, options in others
+        for topic, options in further
     ]
-    most = [described[option.name] for option in first]
+    first = [described[option.name] for option in important]
     doc = inspect.cleandoc(cls.__doc__ or "")
     for mark, listed in (
         (_ALL_OPTIONS, [*described.values(), CONSTRUCTOR_KWARGS]),
-        (_OPTIONS, [*most, *named, CONSTRUCTOR_KWARGS]),
+        (_OPTIONS, [*first, *named, CONSTRUCTOR_KWARGS]),
         (_ARGUMENTS, ATTRIBUTES.values()),
     ):
         doc = doc.replace(mark, "\n".join(listed))
@@ -156,23 +158,23 @@ def _entry(option: Option) -> str:
     return "\n".join(lines)
 
 
-def of_fit(method: Function, descriptions: dict[str, str] = FIT) -> Function:
+def describe_fit(method: Function, descriptions: dict[str, str] = FIT) -> Function:
     """Give ``fit`` a docstring that describes the arguments of its signature."""
-    method.__doc__ = _OF_FIT
+    method.__doc__ = _FIT_DOCSTRING
     return _describe(method, descriptions)
 
 
-def of_prediction(method: Function) -> Function:
+def describe_prediction(method: Function) -> Function:
     """Describe the arguments of a prediction in its docstring.
 
-    ``predict`` describes at length what the other methods share with it.
+    Methods other than ``predict`` refer to it for the arguments that they share.
     """
     is_first = method.__name__ == "predict"
     return _describe(method, PREDICTION if is_first else PREDICTION | AS_IN_PREDICT)
 
 
-def of_chain(what: str) -> Callable[[Class], Class]:
-    """Describe what the methods of a class return that return the object itself."""
+def describe_chain(what: str) -> Callable[[Class], Class]:
+    """Add "Returns: self" to the methods of a class that return the object itself."""
 
     def describe(cls: Class) -> Class:
         for name, method in vars(cls).items():
@@ -180,34 +182,36 @@ def of_chain(what: str) -> Callable[[Class], Class]:
             doc = inspect.cleandoc(method.__doc__ or "") if is_chain else ""
             if doc and not name.startswith("_") and "\nReturns\n" not in doc:
                 before, *later = _LATER.split(doc)
-                returns = _OF_CHAIN.format(what=what).rstrip()
+                returns = _CHAIN_SECTIONS.format(what=what).rstrip()
                 method.__doc__ = "\n\n".join([before + returns, *later])
         return cls
 
     return describe
 
 
-def of_booster(method: Function) -> Function:
+def describe_booster(method: Function) -> Function:
     """Describe the arguments of a Booster's method in its docstring."""
     return _describe(method, BOOSTER)
 
 
-def of_setter(type_: str, meaning: str) -> Callable[[Function], Function]:
+def describe_setter(type_: str, meaning: str) -> Callable[[Function], Function]:
     """Describe the argument of a method ``set_<name>`` of `Dataset`."""
 
     def describe(method: Function) -> Function:
         name = method.__name__.removeprefix("set_")
-        return _extended(method, _OF_SETTER, name=name, type_=type_, meaning=meaning)
+        return _extended(
+            method, _SETTER_SECTIONS, name=name, type_=type_, meaning=meaning
+        )
 
     return describe
 
 
-def of_getter(shape: str) -> Callable[[Function], Function]:
+def describe_getter(shape: str) -> Callable[[Function], Function]:
     """Describe the result of a method of `Dataset` that returns a field."""
-    return lambda method: _extended(method, _OF_GETTER, shape=shape)
+    return lambda method: _extended(method, _GETTER_SECTIONS, shape=shape)
 
 
-def of_plot(
+def describe_plot(
     example: str,
     *see_also: str,
     returns: str = "matplotlib.axes.Axes\n    The axes with the plot.",
@@ -221,40 +225,40 @@ def of_plot(
 
     def describe(plot: Function) -> Function:
         values = {"returns": returns, "see_also": "\n".join(see_also), "fit": fit}
-        _extended(plot, _OF_PLOT, name=plot.__name__, example=example, **values)
+        _extended(plot, _PLOT_SECTIONS, name=plot.__name__, example=example, **values)
         return _describe(plot, PLOT)
 
     return describe
 
 
-def of_tree(plot: Function) -> Function:
+def describe_tree(plot: Function) -> Function:
     """Describe the arguments of a tree's drawing in its docstring."""
     return _describe(plot, PLOT)
 
 
 def _extended(function: Function, text: str, **values: str) -> Function:
-    """Add a text, with values for its marks, to a docstring."""
+    """Add a text to a docstring, with values for the names in braces."""
     function.__doc__ = inspect.cleandoc(function.__doc__ or "") + text.format(**values)
     return function
 
 
 def _describe(function: Function, descriptions: dict[str, str]) -> Function:
-    """Write the arguments of the signature in the place marked in the docstring."""
+    """Replace the mark in a docstring by the arguments of the signature."""
     doc = inspect.cleandoc(function.__doc__ or "")
     before, mark, after = doc.partition(_ARGUMENTS)
-    only_here, gap, rest = after.partition("\n\n")
+    own_entries, gap, later = after.partition("\n\n")
     if mark:
-        descriptions = descriptions | entries(only_here)
+        descriptions = descriptions | entries(own_entries)
         names = inspect.signature(function).parameters
         listed = _joined(descriptions[name] for name in names if name != "self")
-        function.__doc__ = f"{before}{listed}{gap}{rest}"
+        function.__doc__ = f"{before}{listed}{gap}{later}"
     return function
 
 
 def _joined(listed: Iterable[str]) -> str:
-    """Entries below each other; those with the same words have one, with all names."""
+    """The entries, one below the other. Neighbors with the same text are merged."""
     parted = [entry.split(" : ", 1) for entry in listed]
     return "\n".join(
-        f"{', '.join(name for name, _ in same)} : {words}"
-        for words, same in groupby(parted, key=itemgetter(1))
+        f"{', '.join(name for name, _ in same)} : {text}"
+        for text, same in groupby(parted, key=itemgetter(1))
     )

@@ -1,4 +1,4 @@
-"""What an option is, the values that it may take, and how they are converted."""
+"""Options as rows of a table, the values that they may take, and their conversion."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ class Domain(NamedTuple):
     # Returns a value as a plain Python object, or ``NotImplemented`` if it is outside
     # the domain.
     convert: Callable[[Any], Any]
-    is_list: bool = False  # whether a file's single item is a list with this item
+    is_list: bool = False  # whether a single item in a model file stands for a list
 
     def parse(self, value: Any) -> Any:
-        """Return the number that a str holds, unless the domain contains the str."""
+        """Convert a str to a number, unless the str itself is a value of the domain."""
         is_outside = isinstance(value, str) and self.convert(value) is NotImplemented
         return parse_number(value) if is_outside else value
 
     def is_absent(self, value: Any) -> bool:
-        """Whether a value outside the domain says that no value is passed."""
+        """Whether a value outside the domain means that none is passed: None or []."""
         if value is None:
             return True
         is_empty = isinstance(value, str | list | tuple) and not value
@@ -43,13 +43,13 @@ class Domain(NamedTuple):
 
 
 class Need(NamedTuple):
-    """What an option needs to have an effect, in words, and whether a fit has it.
+    """A condition under which an option has an effect: its text and its test.
 
-    ``is_met`` gets the options of the fit, and what is known of its data, by name: see
+    ``is_met`` gets the options of the fit, and facts about its data, by name: see
     `unused_options.known`.
     """
 
-    words: str
+    text: str
     is_met: Callable[[Mapping[str, Any]], bool]
 
 
@@ -65,12 +65,12 @@ class Option:
     lightgbm: str  # LightGBM's main name
     # All other names, including LightGBM's main name if it is not ``name``.
     aliases: tuple[str, ...]
-    # What it needs besides an objective or a metric that reads it.
+    # When it has an effect, in addition to an objective or a metric that reads it.
     needs: tuple[Need, ...] = ()
     may_vary: bool = False  # whether it may change from round to round
-    # What stands for a seed if there is no ``random_state``, either: LightGBM's.
+    # The value of a seed that is None, if ``random_state`` is None, too: LightGBM's.
     seed: int | None = None
-    is_added: bool = False  # whether LightGBM does not have it
+    is_added: bool = False  # whether LightGBM lacks it
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -90,7 +90,7 @@ class Option:
         return tuple(sorted(self.names, key=rank))
 
     def checked(self, value: Any, owner: str) -> Any:
-        """Return ``value`` as a plain Python object; ValueError if it is no such value.
+        """Return ``value`` as a plain Python object; ValueError if it is not allowed.
 
         Numbers may be strings. None, and empty lists where lists are allowed, stand for
         the default unless they have a meaning of their own.
@@ -111,7 +111,7 @@ class Option:
 
 
 def parse_number(text: str) -> int | float | str:
-    """Return the number that a text holds, or else the text."""
+    """Return the number in a text, or the text if it is not a number."""
     for number in (int, float):
         try:
             return number(text)
@@ -121,7 +121,7 @@ def parse_number(text: str) -> int | float | str:
 
 
 def integer(low: int, high: int = INT32_MAX) -> Domain:
-    """Integers from ``low`` to ``high``, both included. Bools are not integers."""
+    """Integers from ``low`` to ``high``, inclusive. Bools are not integers."""
 
     def convert(value: Any) -> Any:
         if not isinstance(value, numbers.Integral) or isinstance(value, bool):
@@ -159,7 +159,7 @@ def real(
 
 
 def choice(*names: str, **replaced: str) -> Domain:
-    """Names, in upper or lower case. The value of a keyword replaces its name."""
+    """Names, in upper or lower case. A keyword is converted to its value."""
     values = dict(zip(names, names, strict=True)) | replaced
 
     def convert(value: Any) -> Any:
@@ -188,8 +188,8 @@ def optional(domain: Domain) -> Domain:
     def convert(value: Any) -> Any:
         return None if value is None else domain.convert(value)
 
-    words = f"{domain.type} or None", f"{domain.description} or None"
-    return Domain(*words, convert, domain.is_list)
+    texts = f"{domain.type} or None", f"{domain.description} or None"
+    return Domain(*texts, convert, domain.is_list)
 
 
 def instance(type_: str, description: str, accepts: Callable[[Any], bool]) -> Domain:
@@ -245,20 +245,21 @@ def _convert_column(value: Any) -> Any:
     return str(value) if isinstance(value, str) else integer(0).convert(value)
 
 
-def _columns_of_file(many: bool) -> Callable[[Any], Any]:
+def _file_columns(may_be_list: bool) -> Callable[[Any], Any]:
     """Convert a number, 'name:...' or a str of numbers to a tuple of columns."""
 
     def convert(value: Any) -> Any:
-        columns = value if many and isinstance(value, list | tuple) else [value]
+        is_list = may_be_list and isinstance(value, list | tuple)
+        columns = value if is_list else [value]
         if NotImplemented in map(COLUMN.convert, columns):
             return NotImplemented
         text = ",".join(map(str, columns))
         if text.startswith("name:"):
-            names = text.split(",") if many else [text]
+            names = text.split(",") if may_be_list else [text]
             return tuple(name.removeprefix("name:") for name in names)
         digits = [text.strip() for text in text.split(",")] if text else []
         are_numbers = all(re.fullmatch("[0-9]{1,9}", text) for text in digits)
-        is_valid = are_numbers and (many or len(digits) <= 1)
+        is_valid = are_numbers and (may_be_list or len(digits) <= 1)
         return tuple(map(int, digits)) if is_valid else NotImplemented
 
     return convert
@@ -275,7 +276,7 @@ def _convert_metric(value: Any) -> Any:
     return metrics if is_valid else NotImplemented
 
 
-def _numbers_of(domain: Domain) -> Callable[[Any], Any]:
+def _tuple_of(domain: Domain) -> Callable[[Any], Any]:
     """Convert a number, a list of numbers or a str like '1,3,5' to a tuple."""
 
     def convert(value: Any) -> Any:
@@ -304,10 +305,10 @@ def _by_column(domain: Domain, values: str) -> Domain:
         if value is None or (isinstance(value, str | list | tuple) and not value):
             return None
         if not isinstance(value, Mapping):
-            return _numbers_of(domain)(value)
+            return _tuple_of(domain)(value)
         converted = {
-            COLUMN.convert(column): domain.convert(of_column)
-            for column, of_column in value.items()
+            COLUMN.convert(column): domain.convert(item)
+            for column, item in value.items()
         }
         is_valid = NotImplemented not in (*converted, *converted.values())
         return converted if is_valid else NotImplemented
@@ -322,7 +323,7 @@ def _by_column(domain: Domain, values: str) -> Domain:
 
 
 def _convert_sign(value: Any) -> Any:
-    """Convert to -1, 0 or 1; floats as LightGBM does."""
+    """Convert to -1, 0 or 1; floats are allowed, as in LightGBM."""
     is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
     return int(value) if is_number and value in (-1, 0, 1) else NotImplemented
 
@@ -344,7 +345,7 @@ def _convert_sets_of_columns(value: Any) -> Any:
 
 
 def _contents(*types: type) -> Callable[[Any], Any]:
-    """Convert to None, the name of a file, or its contents, which have such a type."""
+    """Convert to None, the name of a file, or its contents, of one of these types."""
 
     def convert(value: Any) -> Any:
         if isinstance(value, PathLike):
@@ -370,13 +371,13 @@ def _convert_min_delta(value: Any) -> Any:
     """Convert to a number or a list of numbers."""
     if isinstance(value, numbers.Real):
         return NOT_NEGATIVE.convert(value)
-    converted = _numbers_of(NOT_NEGATIVE)(value)
+    converted = _tuple_of(NOT_NEGATIVE)(value)
     return converted if converted is NotImplemented else list(converted)
 
 
 def _convert_levels(value: Any) -> Any:
     """Convert to a tuple of levels of quantiles, in ascending order."""
-    levels = _numbers_of(real(0, 1))(value)
+    levels = _tuple_of(real(0, 1))(value)
     if levels is NotImplemented or any(a >= b for a, b in pairwise(levels)):
         return NotImplemented
     return levels
@@ -446,13 +447,13 @@ _BY_NAME = "'name:' and the name"
 FILE_COLUMN = Domain(
     "int or str",
     f"the number of a column of the file (an int >= 0), or {_BY_NAME} of one",
-    _columns_of_file(many=False),
+    _file_columns(may_be_list=False),
 )
 FILE_COLUMNS = Domain(
     "int, str or list",
     f"numbers of columns of the file (a list, or a str like '0,1'), or {_BY_NAME}s of"
     " some (like 'name:a,b')",
-    _columns_of_file(many=True),
+    _file_columns(may_be_list=True),
 )
 MONOTONE_CONSTRAINTS = _by_column(
     Domain("int", "-1, 0 or 1", _convert_sign), "the values -1, 0 or 1"
@@ -485,18 +486,18 @@ METRIC = Domain(
 EVAL_AT = Domain(
     "int or list of int",
     "an int >= 1 or a list of ints >= 1",
-    _numbers_of(integer(1)),
+    _tuple_of(integer(1)),
     is_list=True,
 )
 LABEL_GAIN = optional(
     Domain(
         "list of float",
         "a list of floats >= 0",
-        _numbers_of(NOT_NEGATIVE),
+        _tuple_of(NOT_NEGATIVE),
         is_list=True,
     )
 )
-NUMBERS = Domain("list of float", "a list of floats", _numbers_of(real()), is_list=True)
+NUMBERS = Domain("list of float", "a list of floats", _tuple_of(real()), is_list=True)
 AUC_MU_WEIGHTS = optional(NUMBERS)
 MIN_DELTA = Domain(
     "float or list of float",

@@ -1,4 +1,4 @@
-"""Options as text in LightGBM's model files."""
+"""Options in the text of LightGBM's model files."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from skgoss.parameters.aliases import CANONICAL_NAME, OPTION
 from skgoss.parameters.domains import Option, parse_number
+from skgoss.parameters.name_resolution import CANONICAL_NAME, OPTION
 from skgoss.parameters.settings import Settings
 from skgoss.parameters.table import FILE_OPTIONS, OPTIONS
 
 _OPTIONS = OPTION | {option.name: option for option in FILE_OPTIONS}
-# The options that LightGBM's estimators rename.
-_NAMES_OF_TRAIN = ("num_iterations", "num_threads")
+# The names of `train` for options that LightGBM's estimators rename for it.
+_TRAIN_NAMES = ("num_iterations", "num_threads")
 
 
 def from_lightgbm(parameters: Mapping[str, str]) -> dict[str, Any]:
@@ -22,6 +22,7 @@ def from_lightgbm(parameters: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _value(name: str, text: str) -> Any:
+    """The value of an option in a model file, by the type of its default and domain."""
     option = _OPTIONS.get(CANONICAL_NAME.get(name, name))
     if option is not None and isinstance(option.default, bool):
         return text not in ("0", "False", "false")
@@ -33,7 +34,7 @@ def _value(name: str, text: str) -> Any:
 
 
 def _list(option: Option, text: str) -> Any:
-    """A list of numbers, of lists of numbers or of metrics; or a word."""
+    """A list of numbers, of lists of numbers or of metrics; or a str."""
     try:
         return json.loads(f"[{text}]")
     except ValueError:
@@ -43,7 +44,7 @@ def _list(option: Option, text: str) -> Any:
 def with_constructor_names(options: Mapping[str, Any]) -> dict[str, Any]:
     """Options with the names that LightGBM's estimators pass on to `train`."""
     return {
-        name if name in _NAMES_OF_TRAIN else CANONICAL_NAME.get(name, name): value
+        name if name in _TRAIN_NAMES else CANONICAL_NAME.get(name, name): value
         for name, value in options.items()
     }
 
@@ -62,11 +63,12 @@ def to_lightgbm(settings: Settings) -> dict[str, str]:
 
 
 def _text(option: Option, value: Any) -> str:
+    """The text of a value in a model file; '' if files cannot hold it."""
     if not isinstance(value, list | tuple):
         return _text_of_scalar(value) if value != "auto" else ""
     is_text = any(isinstance(item, str) for item in value)
     if option.name == "categorical_feature" and is_text:
-        return ""  # our names of columns are not those in LightGBM's files
+        return ""  # the names of columns in LightGBM's files differ from ours
     if isinstance(option.default, float):
         return ""  # LightGBM takes a single number here, not a list
     if option.name == "forcedsplits_filename":
@@ -78,6 +80,7 @@ def _text(option: Option, value: Any) -> str:
 
 
 def _text_of_scalar(value: Any) -> str:
+    """The text of a bool, number or str; '' if files cannot hold it."""
     if isinstance(value, bool):
         return str(int(value))
     if isinstance(value, int | float):

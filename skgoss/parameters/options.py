@@ -1,4 +1,4 @@
-"""Single options, checked: of Datasets, data files and predictions."""
+"""Checks of single options: of Datasets, data files and predictions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from skgoss.parameters.aliases import (
+from skgoss.parameters.name_resolution import (
     OPTION,
     canonical,
     check_available,
@@ -14,7 +14,11 @@ from skgoss.parameters.aliases import (
     preferred,
     warn_no_effect,
 )
-from skgoss.parameters.other_libraries import OF_COVERAGE, OF_PREDICTIONS, OF_REFIT
+from skgoss.parameters.other_libraries import (
+    COVERAGE_HINTS,
+    PREDICTION_HINTS,
+    REFIT_HINTS,
+)
 from skgoss.parameters.settings import derived_seeds, draw_seed
 from skgoss.parameters.table import FILE_OPTIONS
 from skgoss.utils.messages import by_name, hint
@@ -47,22 +51,23 @@ def checked_options(
 def file_options(
     values: Mapping[str, Any], owner: str
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Separate the options of data files, checked and by canonical names, from others.
+    """Separate the options of data files from all other options.
 
-    ValueError if a value is outside its domain, or a parser is asked for.
+    The former are checked, and have their canonical names. ValueError if a value is
+    outside its domain, or if ``parser_config_file`` is set.
     """
     check_available(values, owner)
-    of_files, others = {}, {n: v for n, v in values.items() if v is not None}
+    file_values, remaining = {}, {n: v for n, v in values.items() if v is not None}
     for option in FILE_OPTIONS:
-        passed = {n: others.pop(n) for n in option.precedence if n in others}
+        passed = {n: remaining.pop(n) for n in option.precedence if n in remaining}
         if passed:
             value = preferred(option, passed, owner)
-            of_files[option.name] = option.checked(value, owner)
-    return of_files, others
+            file_values[option.name] = option.checked(value, owner)
+    return file_values, remaining
 
 
-# All arguments of methods that predict, but the rows. What one of the methods does not
-# take is an error, with this advice.
+# All arguments of methods that predict, except the rows. Passing one to a method that
+# does not have it is an error, with this advice.
 ARGUMENTS = by_name(
     {
         "It belongs to predict.": (
@@ -81,24 +86,25 @@ ARGUMENTS = by_name(
     }
 )
 _ROUNDS = OPTION["n_estimators"].names
-# What a method refuses, and what to use instead of names without effect.
+# Advice by the name of an argument: of those that are an error in a method, and of
+# those that have no effect.
 _Advice = tuple[dict[str, str], dict[str, str]]
-_OF_PREDICTIONS: _Advice = (
+_PREDICTION_ADVICE: _Advice = (
     ARGUMENTS,
-    OF_PREDICTIONS | dict.fromkeys(_ROUNDS, " Did you mean 'num_iteration'?"),
+    PREDICTION_HINTS | dict.fromkeys(_ROUNDS, " Did you mean 'num_iteration'?"),
 )
-_OF_COVERAGE: _Advice = (
-    ARGUMENTS | OF_COVERAGE | dict.fromkeys(_ROUNDS, ARGUMENTS["num_iteration"]),
-    OF_PREDICTIONS,
+_COVERAGE_ADVICE: _Advice = (
+    ARGUMENTS | COVERAGE_HINTS | dict.fromkeys(_ROUNDS, ARGUMENTS["num_iteration"]),
+    PREDICTION_HINTS,
 )
-_OF_REFIT: _Advice = (
+_REFIT_ADVICE: _Advice = (
     {},
-    OF_REFIT | dict.fromkeys(_ROUNDS, " To add trees, use init_model of train."),
+    REFIT_HINTS | dict.fromkeys(_ROUNDS, " To add trees, use init_model of train."),
 )
 _ADVICE = {
-    "predict_interval": _OF_COVERAGE,
-    "predict_set": _OF_COVERAGE,
-    "refit": _OF_REFIT,
+    "predict_interval": _COVERAGE_ADVICE,
+    "predict_set": _COVERAGE_ADVICE,
+    "refit": _REFIT_ADVICE,
 }
 
 
@@ -118,7 +124,7 @@ def n_jobs(
     if not kwargs or method is None:
         return option.checked(default, owner)
     name_of_method = f"{owner}.{method.__name__}"
-    refused, instead = _ADVICE.get(method.__name__, _OF_PREDICTIONS)
+    refused, instead = _ADVICE.get(method.__name__, _PREDICTION_ADVICE)
     for name in kwargs:
         if name in refused:
             raise TypeError(

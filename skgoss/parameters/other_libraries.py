@@ -1,7 +1,7 @@
-"""Names that are not ours, of LightGBM, XGBoost, CatBoost and scikit-learn.
+"""Names in LightGBM, XGBoost, CatBoost and scikit-learn that do not exist here.
 
-Each table is for one kind of names that users write: options, values of options,
-arguments, methods. It says what to use instead, or why a name has no effect.
+Each table is for one kind of names: options, values of options, arguments, methods. It
+says what to use instead, or why a name has no effect.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from skgoss.utils.messages import by_name
 
 # --- Options --------------------------------------------------------------------------
 
-# Of estimators and `train`. Names that are close to ours need no row.
-_OF_FIT = {
+# Options of estimators and `train`. Names that are close to ours need no row.
+_FIT_NAMES = {
     "folds": "cv kfold k_fold n_splits num_bag_folds",
     "n_estimators": "iterations n_trees n_tree ntree n_rounds epochs",
     "early_stopping_round": "od_type od_wait patience use_best_model",
@@ -57,7 +57,7 @@ _OF_FIT = {
     ),
     "oof_score_ of a model with folds": "oob_score",
 }
-_OF_PREDICTIONS = {
+_PREDICTION_NAMES = {
     "pred_contrib=True": "contributions shap shap_values",
     "pred_interactions=True": "shap_interactions shap_interaction_values",
     "raw_score=True": "output_margin raw",
@@ -70,13 +70,13 @@ _OF_PREDICTIONS = {
     "n_jobs": "thread_count",
     "scikit-learn's FixedThresholdClassifier": "cutoff decision_threshold threshold",
 }
-_OF_REFIT = {
+_REFIT_NAMES = {
     "data and label": "X y",
     "decay_rate": "decay",
     "group": "groups qid query",
     "weight": "sample_weight sample_weights weights",
 }
-# What is so without an option.
+# Options whose purpose is met without an option.
 _ALWAYS = {
     "Fits run on CPUs.": "devices gpu gpu_id n_gpus use_gpu",
     "Trees are grown leaf-wise on histograms; num_leaves and max_depth limit them.": (
@@ -98,13 +98,13 @@ def _sentences(names: Mapping[str, str], sentence: str) -> dict[str, str]:
     return {name: sentence.format(instead) for name, instead in by_name(names).items()}
 
 
-OF_FIT = _sentences(_OF_FIT, " Use {}.") | _sentences(_ALWAYS, " {}")
-OF_PREDICTIONS = _sentences(_OF_PREDICTIONS, " Use {}.")
-OF_REFIT = _sentences(_OF_REFIT, " Use {}.")
+FIT_HINTS = _sentences(_FIT_NAMES, " Use {}.") | _sentences(_ALWAYS, " {}")
+PREDICTION_HINTS = _sentences(_PREDICTION_NAMES, " Use {}.")
+REFIT_HINTS = _sentences(_REFIT_NAMES, " Use {}.")
 
 
-# What other libraries call the coverage, or 1 minus it.
-OF_COVERAGE = by_name(
+# Names of other libraries for the coverage, or for 1 minus it.
+COVERAGE_HINTS = by_name(
     {
         "Pass coverage=0.95.": "confidence confidence_level conf_level level",
         "Pass 1 minus it as coverage, as in coverage=0.95 for 0.05.": (
@@ -165,8 +165,8 @@ _NAMES_WITHOUT_EFFECT = {
 }
 WITHOUT_EFFECT = _by_reason(_NAMES_WITHOUT_EFFECT)
 
-# LightGBM's options that do not exist here, with the reason. They have no effect there,
-# either, if they are 0 or empty, or if they are ``cegb_tradeoff`` alone.
+# LightGBM's options that do not exist here, with the reason. In LightGBM, they have no
+# effect if they are 0 or empty, and ``cegb_tradeoff`` has none without the other ones.
 _NAMES_NOT_AVAILABLE = {
     "Feature costs (CEGB) are not supported, because they are hardly ever used. Set"
     " `feature_contri` to make a column less likely to be used.": (
@@ -179,12 +179,12 @@ _NAMES_NOT_AVAILABLE = {
 }
 NOT_AVAILABLE = _by_reason(_NAMES_NOT_AVAILABLE)
 
-# Those of them that are an error, because without them the rows would be others.
+# Those that are an error here, because the rows would be different without them.
 REFUSED = ("parser_config_file",)
 
 # --- Values of options ----------------------------------------------------------------
 
-# Names of objectives that are not like ours, by the objective to use.
+# Names of objectives in other libraries, by the objective to use.
 OBJECTIVES = by_name(
     {
         "regression": "reg:squarederror squared_error",
@@ -206,7 +206,7 @@ OBJECTIVES = by_name(
     }
 )
 
-# Names of metrics that are accepted: they mean the same.
+# Names of metrics in other libraries that are accepted, by the names here.
 ACCEPTED_METRICS = {
     "roc_auc": "auc",
     "r2_score": "r2",
@@ -215,7 +215,7 @@ ACCEPTED_METRICS = {
     "merror": "error",
 }
 
-# What users ask for that is not a metric here: what to use.
+# What to use instead of metrics that do not exist here.
 METRICS = by_name(
     {
         "'auc'": "roc roc_auc roc_auc_score",
@@ -288,7 +288,7 @@ ARGUMENTS = {function: by_name(names) for function, names in _ARGUMENTS.items()}
 
 # --- Names in the package, methods and attributes -------------------------------------
 
-OF_PACKAGE = by_name(
+PACKAGE_HINTS = by_name(
     {
         "Dataset": "DMatrix DeviceQuantileDMatrix Pool QuantileDMatrix",
         "LGBMClassifier or LGBMRegressor": "LightGBM TabularPredictor",
@@ -307,7 +307,7 @@ OF_PACKAGE = by_name(
         "sklearn.model_selection": "cross_val_score cross_validate KFold",
     }
 )
-OF_ESTIMATORS = by_name(
+ESTIMATOR_HINTS = by_name(
     {
         "LGBMClassifier, whose predictions are of classes": "predict_proba",
         "LGBMClassifier, whose predictions are of classes; predict_interval of"
@@ -354,7 +354,7 @@ OF_ESTIMATORS = by_name(
         "to_file(path), which from_file reads": "save save_model",
     }
 )
-OF_BOOSTER = by_name(
+BOOSTER_HINTS = by_name(
     {
         "Booster(model_file=path)": "from_file load load_model",
         "LGBMClassifier.from_booster(booster), which has labels": "classes_",
@@ -378,7 +378,7 @@ OF_BOOSTER = by_name(
         "the Booster itself": "booster_",
     }
 )
-OF_DATASET = by_name(
+DATASET_HINTS = by_name(
     {
         "data": "X",
         "label": "labels target y",

@@ -11,62 +11,65 @@ from skgoss.parameters.settings import Settings
 from skgoss.parameters.table import DEFAULTS
 from skgoss.utils.correct_rounding import exp, log, power
 
-# What a preset does not choose for a boosting type: the rounds of forests do not
-# correct each other, and early stopping is not possible with dropout.
-_OF_ROUNDS = frozenset({"learning_rate", "n_estimators", "early_stopping_round"})
-_NOT_CHOSEN = {"gbdt": frozenset(), "dart": _OF_ROUNDS, "rf": _OF_ROUNDS}
+# Options that a preset does not choose for a boosting type: the rounds of forests do
+# not correct each other, and early stopping is not possible with dropout.
+_ROUND_OPTIONS = frozenset({"learning_rate", "n_estimators", "early_stopping_round"})
+_NOT_CHOSEN = {"gbdt": frozenset(), "dart": _ROUND_OPTIONS, "rf": _ROUND_OPTIONS}
 
-# Options besides those of the preset.
-Kinds = tuple[dict[str, Any], ...]
+# Configurations of a search, by the options in which they differ from the preset.
+Candidates = tuple[dict[str, Any], ...]
 
-_OF_CATEGORIES = frozenset({"cat_l2", "cat_smooth", "min_data_per_group"})
+_CATEGORY_OPTIONS = frozenset({"cat_l2", "cat_smooth", "min_data_per_group"})
 _SAMPLING = frozenset({"subsample", "subsample_freq"})
 
-# The learning rate of the fits that a search compares: of few rows, and of more.
+# The learning rate of the fits that a search compares: with fewer than
+# `_SMALL_DATA_ROWS` rows, and with more.
 _SEARCH_RATES = 0.15, 0.1
-_FEW_ROWS = 2_000
+_SMALL_DATA_ROWS = 2_000
 
-# The levels of the tests that compare candidates on their folds, likewise.
+# The levels of the tests that compare candidates on their folds, in the same order.
 _LEVELS = 0.2, 0.4
 
-# With fewer rows, folds cannot tell kinds of trees apart, so none is dropped.
-_ROWS_TO_DROP = 1_000
+# With fewer rows, the losses on folds differ by noise only, so no candidate is dropped.
+_MIN_ROWS_TO_DROP = 1_000
 
-# What a preset chooses for all candidates of a search.
-_OF_ALL = _OF_ROUNDS | {"folds"}
+# Options that a preset chooses for all candidates of a search.
+_COMMON_OPTIONS = _ROUND_OPTIONS | {"folds"}
 
-# The rounds of a fit to too few rows for folds.
-_ROUNDS_WITHOUT = 200
+# The number of rounds if there are too few rows for folds.
+_ROUNDS_WITHOUT_FOLDS = 200
 
 # The number of rounds grows with the number of rows to this power.
-_POWER_OF_ROWS = 0.35
+_ROUNDS_EXPONENT = 0.35
 
-# From so many rows on, a search uses a sample of them, and the last fit has at most so
-# many leaves, with larger steps, if that is needed: four times those of the defaults.
-_MANY_ROWS = 100_000
-_ROWS_OF_SAMPLE = 30_000
-_MOST_LEAVES = 4 * 100 * 31
+# From this number of rows on, a search uses a sample of `_SAMPLE_ROWS` rows, and the
+# trees of the last fit have at most `_MAX_LEAVES_IN_ALL` leaves together: four times
+# those of the defaults. Its learning rate is larger if it needs more.
+_LARGE_DATA_ROWS = 100_000
+_SAMPLE_ROWS = 30_000
+_MAX_LEAVES_IN_ALL = 4 * 100 * 31
 
 
 class Search(NamedTuple):
-    """How the number of rounds, and one of several configurations, is found.
+    """How one of several configurations, and the number of its rounds, is found.
 
-    Candidates grow on some folds, and those that fall behind are dropped. The others
-    are fitted on all rows, with a smaller learning rate and more rounds, and the model
-    is their weighted mean, or the best one if it cannot be a mean. An evaluation set of
-    the user replaces the folds: its rows are tested, and decide when the last fit
-    stops.
+    Candidates are trained on folds, and dropped when they fall behind. The others are
+    fitted on all rows, with a smaller learning rate and more rounds. The model is their
+    weighted mean, or the best one if it cannot be a mean. If the user passes an
+    evaluation set, it replaces the test rows of the folds, and the last fit stops early
+    on it.
     """
 
     n_folds: int
-    n_tested: int  # the number of these folds whose rows are tested
+    n_tested: int  # the number of these folds whose test rows are used
     options: dict[str, Any]  # of the fits on folds
-    candidates: Kinds  # options besides those of the preset
+    candidates: Candidates  # of the first batch
     rate: float  # the learning rate of the last fit
-    is_rate_open: bool  # whether the user has left it to the preset
-    without: dict[str, Any]  # of the last fit if there are too few rows for folds
+    is_rate_open: bool  # whether the preset may change it: the user has not set it
+    # Options of the last fit if there are too few rows for folds.
+    without_folds: dict[str, Any]
     level: float  # the level of the tests by which candidates are dropped
-    num_leaves: int  # those of the user
+    num_leaves: int  # the user's option
     # Options from which later batches are drawn: name, lowest and highest value, and
     # whether their logarithm is drawn.
     space: tuple[tuple[str, float, float, bool], ...] = ()
@@ -74,14 +77,15 @@ class Search(NamedTuple):
     patience: int = 1  # batches without a better candidate before the search ends
     is_mean: bool = False  # whether the model may be the mean of several candidates
 
-    def batch(self, number: int, seed: int) -> Kinds:
-        """Candidates that are compared at the same time."""
+    def batch(self, number: int, seed: int) -> Candidates:
+        """The candidates of a batch, which are compared at the same time."""
         if number == 0:
             return self.candidates
         random = np.random.default_rng([seed, number])
         return tuple(self._drawn(random) for _ in range(_BATCH))
 
     def _drawn(self, random: np.random.Generator) -> dict[str, Any]:
+        """A candidate whose options are drawn from ``space``."""
         options: dict[str, Any] = {}
         for name, low, high, is_log in self.space:
             default, fraction = DEFAULTS[name], random.random()
@@ -95,8 +99,8 @@ class Search(NamedTuple):
         return options
 
     def n_rows_of(self, n_rows: int) -> int:
-        """How many of the rows the fits on folds and their tests use."""
-        return n_rows if n_rows < _MANY_ROWS else _ROWS_OF_SAMPLE
+        """The number of rows that the search uses."""
+        return n_rows if n_rows < _LARGE_DATA_ROWS else _SAMPLE_ROWS
 
     def last_fit(
         self,
@@ -104,35 +108,37 @@ class Search(NamedTuple):
         n_leaves: int,
         n_rows: int,
         ratio: float,
-        most: float,
-        spare: float = 0.0,
+        max_rounds: float,
+        spare_rounds: float = 0.0,
     ) -> dict[str, Any]:
-        """The options of the last fit besides those of the candidate.
+        """The options of the last fit, in addition to those of the candidate.
 
-        The folds have found ``n_rounds``. There are ``n_rows``, ``ratio`` times those
-        of a fit on folds, and time for ``most`` rounds: steps are larger for fewer, and
-        smaller if a preset may have as many as ``spare`` rounds.
+        The folds have found ``n_rounds``. There are ``n_rows`` rows, ``ratio`` times
+        those of a fit on folds, and time for ``max_rounds`` rounds: the learning rate
+        is larger if more are needed, and smaller if a preset may use ``spare_rounds``
+        and fewer are needed.
         """
         rate, steps = self.rate, n_rounds * self.options["learning_rate"]
-        steps *= power(ratio, _POWER_OF_ROWS)
-        if self.is_rate_open and steps < rate * spare:
-            rate = max(_SMALLEST_RATE, steps / spare)
-        if n_rows >= _MANY_ROWS:
-            most = min(most, _MOST_LEAVES / n_leaves)
-        if self.is_rate_open and steps > rate * most:
-            rate = min(_LARGEST_RATE, steps / max(1.0, most))
-        found = self.without | {"n_estimators": max(1, round(steps / rate))}
+        steps *= power(ratio, _ROUNDS_EXPONENT)
+        if self.is_rate_open and steps < rate * spare_rounds:
+            rate = max(_MIN_RATE, steps / spare_rounds)
+        if n_rows >= _LARGE_DATA_ROWS:
+            max_rounds = min(max_rounds, _MAX_LEAVES_IN_ALL / n_leaves)
+        if self.is_rate_open and steps > rate * max_rounds:
+            rate = min(_MAX_RATE, steps / max(1.0, max_rounds))
+        found = self.without_folds | {"n_estimators": max(1, round(steps / rate))}
         return found if rate == self.rate else found | {"learning_rate": rate}
 
 
-RATE_OF_LAST_FIT = 0.05
+# The learning rate of a preset's last fit.
+LAST_FIT_RATE = 0.05
 
 # The measurements behind these numbers are in docs/measured-accuracy.md.
 _ACCURATE = {
     "extra_trees": False,
     "linear_tree": False,
     "pair_features": False,
-    "learning_rate": RATE_OF_LAST_FIT,
+    "learning_rate": LAST_FIT_RATE,
     "num_leaves": 15,
     "min_child_samples": 5,
     "colsample_bytree": 0.8,
@@ -145,44 +151,46 @@ _ACCURATE = {
     "n_estimators": 1500,
     "early_stopping_round": 100,
 }
-# The mean of several models is as good with larger steps.
+# The mean of several models is as accurate with a larger learning rate.
 _ACCURATE_ON_FOLDS = _ACCURATE | {
     "learning_rate": 0.1,
     "n_estimators": 600,
     "early_stopping_round": 20,
 }
-# Another kind of trees. Random thresholds regularize, so little else has to.
+# Trees with random thresholds, which need little other regularization.
 _RANDOM_THRESHOLDS = {"extra_trees": True, "min_child_samples": 1, "reg_lambda": 0.1}
-# Linear leaves with random thresholds, which need no samples; also with pairs of
-# columns, for what no single column tells. Linear models of few rows leave their range
-# steeply.
-_ROWS_OF_LINEAR_LEAVES = frozenset({"min_child_samples"})
+# Linear leaves with random thresholds, which need no samples of rows; also with pairs
+# of columns, whose effects no single column shows. Linear models of few rows
+# extrapolate steeply, so `min_child_samples` is not reduced for them.
+_LINEAR_LEAF_OPTIONS = frozenset({"min_child_samples"})
 _LINEAR = frozenset({"linear_tree"})
 _PAIRS = frozenset({"pair_features"})
 _LINEAR_LEAVES = {"linear_tree": True, "extra_trees": True, "reg_lambda": 1.0}
 _SUMS = {"pair_features": "sums"}
 _PRODUCTS = {"pair_features": "products"}
 
-# Few events, which are noisy, want small trees. Folds of so few rows cannot tell kinds
-# of trees apart: to choose one by them is worse, so they find the rounds only.
+# Survival data have few events and much noise, so small trees are better. Choosing a
+# kind of trees by the losses on their small folds is worse than not choosing, so folds
+# only find the number of rounds.
 _SURVIVAL = "cox", "aft"  # the beginnings of the names of its objectives
-_OF_SURVIVAL = {"extra_trees": True, "num_leaves": 7, "reg_lambda": 3.0}
+_SURVIVAL_OPTIONS = {"extra_trees": True, "num_leaves": 7, "reg_lambda": 3.0}
 
-# Sets of many categories fit noise unless small groups count for less.
-_OF_MANY_CATEGORIES = {"cat_smooth": 100.0}
-_MANY = 255
-# Where groups are large anyway, other options of categories choose the same trees.
-_FEW = 20
+# With more categories than this in a column, small groups need more smoothing, as sets
+# of them fit noise.
+_LARGE_VOCABULARY = 255
+_LARGE_VOCABULARY_OPTIONS = {"cat_smooth": 100.0}
+# With at most this number of categories, groups are large, so that different category
+# options lead to the same trees.
+_SMALL_VOCABULARY = 20
 
-
-# The last fit has a learning rate between these: smaller ones gain next to nothing, and
+# The limits of the last fit's learning rate: smaller rates gain almost nothing, and
 # larger ones lose much, even if there is no time for all rounds.
-_SMALLEST_RATE = 0.03
-_LARGEST_RATE = 0.3
+_MIN_RATE = 0.03
+_MAX_RATE = 0.3
 
-# What 'best' compares after its first candidates: TabArena's space for LightGBM,
-# without the learning rate. Name, smallest and largest value, whether draws are uniform
-# in the logarithm.
+# The space from which 'best' draws candidates after its first ones: TabArena's for
+# LightGBM, without the learning rate. Name, lowest and highest value, and whether the
+# logarithm is drawn.
 _SPACE = (
     ("extra_trees", False, True, False),
     ("num_leaves", 4, 200, True),
@@ -196,13 +204,13 @@ _SPACE = (
     ("max_cat_to_onehot", 8, 100, True),
     ("min_data_per_group", 2, 100, True),
 )
-_OF_CATEGORIES_TOO = _OF_CATEGORIES | {"max_cat_to_onehot"}
+_SPACE_CATEGORY_OPTIONS = _CATEGORY_OPTIONS | {"max_cat_to_onehot"}
 _BATCH = 6
-_MOST_BATCHES = 20
+_MAX_BATCHES = 20
 _PATIENCE = 3
 
-# The first candidates of 'best', besides those of 'accurate'.
-_MORE_KINDS = (
+# The first candidates of 'best', in addition to those of 'accurate'.
+_MORE_CANDIDATES = (
     {"num_leaves": 7, "min_child_samples": 10, "reg_lambda": 3.0},
     {"num_leaves": 63, "min_child_samples": 10, "subsample": 0.7},
     {"num_leaves": 63, **_RANDOM_THRESHOLDS},
@@ -210,14 +218,14 @@ _MORE_KINDS = (
 
 
 class Preset(NamedTuple):
-    """What a preset chooses for one model, and for the models of folds."""
+    """The options of a preset for one model, and for the models of folds."""
 
-    alone: dict[str, Any]
+    single: dict[str, Any]
     on_folds: dict[str, Any]
 
 
 _BEST = _ACCURATE_ON_FOLDS | {"folds": 8}
-# Large steps, for a fit of about the time of the defaults.
+# A large learning rate, for a fit that takes about as long as the defaults.
 _FAST = _ACCURATE | {"learning_rate": 0.15, "n_estimators": 300}
 _PRESETS = {
     "fast": Preset(_FAST, _FAST),
@@ -228,8 +236,8 @@ _PRESETS = {
 
 def chosen(
     settings: Settings,
-    passed: Collection[str],
-    most_categories: int,
+    explicit: Collection[str],
+    max_categories: int,
     *,
     may_fold: bool,
     may_be_linear: bool,
@@ -237,65 +245,66 @@ def chosen(
 ) -> dict[str, Any]:
     """The options that the preset chooses, by name; empty without a preset.
 
-    Those that the user has ``passed`` stay. ``most_categories`` is the largest number
-    of categories of a column. The models of folds are one of the results only if the
-    fit ``may_fold``; linear leaves and pairs of columns are compared only where they
-    are possible.
+    The ``explicit`` options of the user are not changed. ``max_categories`` is the
+    largest number of categories of a column. Folds are chosen only if the fit
+    ``may_fold``, linear leaves only if it ``may_be_linear``, and pairs of columns only
+    if it ``may_have_pairs``.
     """
     if settings.preset is None:
         return {}
-    left = _NOT_CHOSEN[settings.boosting_type].union(passed)
+    fixed = _NOT_CHOSEN[settings.boosting_type].union(explicit)
     if settings.data_sample_strategy == "goss":
-        left |= _SAMPLING
+        fixed |= _SAMPLING
     if settings.linear_tree:
-        left |= _ROWS_OF_LINEAR_LEAVES
+        fixed |= _LINEAR_LEAF_OPTIONS
     if not (may_be_linear and settings.may_have(linear_tree=True)):
-        left |= _LINEAR
+        fixed |= _LINEAR
     if not may_have_pairs:
-        left |= _PAIRS
+        fixed |= _PAIRS
     preset = _PRESETS[settings.preset]
-    is_alone = settings.folds is None and not (may_fold and "folds" in preset.on_folds)
-    values = preset.alone if is_alone else preset.on_folds
+    is_single = settings.folds is None and not (may_fold and "folds" in preset.on_folds)
+    values = preset.single if is_single else preset.on_folds
     if str(settings.objective).startswith(_SURVIVAL):
-        values, left = values | _OF_SURVIVAL, left | _LINEAR | _PAIRS
-    if most_categories > _MANY:
-        values = values | _OF_MANY_CATEGORIES
-    return {name: value for name, value in values.items() if name not in left}
+        values, fixed = values | _SURVIVAL_OPTIONS, fixed | _LINEAR | _PAIRS
+    if max_categories > _LARGE_VOCABULARY:
+        values = values | _LARGE_VOCABULARY_OPTIONS
+    return {name: value for name, value in values.items() if name not in fixed}
 
 
 def _candidates(
-    own: Settings, chosen: Mapping[str, Any], most_categories: int
-) -> Kinds:
-    """The configurations that a search compares."""
+    own: Settings, chosen: Mapping[str, Any], max_categories: int
+) -> Candidates:
+    """The first candidates of a search, which include the user's ``own`` options."""
     if own.preset != "best" and str(own.objective).startswith(_SURVIVAL):
         return ({},)
     usual = _own(own, chosen)
-    of_categories = {name: usual[name] for name in _OF_CATEGORIES & usual.keys()}
+    category_options = {name: usual[name] for name in _CATEGORY_OPTIONS & usual.keys()}
     if own.preset == "fast":
         return _possible([{}, usual | _LINEAR_LEAVES], chosen)
     found = [
         {},
-        of_categories if most_categories > _FEW else {},
+        category_options if max_categories > _SMALL_VOCABULARY else {},
         usual | _LINEAR_LEAVES,
         usual | _LINEAR_LEAVES | _SUMS,
         usual | _LINEAR_LEAVES | _PRODUCTS,
-        # Without linear leaves, what the user has.
+        # Without linear leaves, the user's own options.
         {} if chosen.keys() >= _LINEAR else usual,
         _RANDOM_THRESHOLDS,
-        *(_MORE_KINDS if own.preset == "best" else ()),
+        *(_MORE_CANDIDATES if own.preset == "best" else ()),
     ]
     return _possible(found, chosen)
 
 
 def _own(own: Settings, chosen: Collection[str]) -> dict[str, Any]:
-    """The user's own options, as those of a candidate."""
-    return {name: getattr(own, name) for name in chosen if name not in _OF_ALL}
+    """The candidate with the user's own options."""
+    return {name: getattr(own, name) for name in chosen if name not in _COMMON_OPTIONS}
 
 
-def _possible(kinds: Sequence[dict[str, Any]], chosen: Collection[str]) -> Kinds:
-    """Kinds of trees of what is ``chosen``, each once.
+def _possible(kinds: Sequence[dict[str, Any]], chosen: Collection[str]) -> Candidates:
+    """Candidates restricted to options that the preset has ``chosen``, each once.
 
-    Without what makes it a kind, it is another one.
+    A candidate is dropped if one of its flags (options that are True) is not chosen,
+    because it would have another kind of trees.
     """
     found = [
         {name: value for name, value in kind.items() if name in chosen}
@@ -306,7 +315,7 @@ def _possible(kinds: Sequence[dict[str, Any]], chosen: Collection[str]) -> Kinds
 
 
 def default_trees() -> dict[str, Any]:
-    """The options of a plain fit, where a preset or the user may have others."""
+    """The defaults of all options that define the kind of trees or of boosting."""
     names = _ACCURATE.keys() | {
         *("boosting_type", "data_sample_strategy", "multi_strategy", "folds")
     }
@@ -317,55 +326,56 @@ def search(
     own: Settings,
     settings: Settings,
     chosen: Mapping[str, Any],
-    most_categories: int,
+    max_categories: int,
     n_rows: int,
     *,
     may_be_mean: bool = False,
 ) -> Search | None:
-    """How the number of rounds is found; None if the user says it, or folds find it.
+    """The search for the number of rounds; None if it is given, or folds find it.
 
-    ``own`` are the settings of the user, and ``settings`` have what the preset has
-    ``chosen``. ``most_categories`` is the largest number of categories of a column. The
-    mean of several candidates is the model only if it ``may_be_mean``.
+    ``own`` are the user's settings, and ``settings`` those with what the preset has
+    ``chosen``. ``max_categories`` is the largest number of categories of a column. The
+    model is a mean of several candidates only if it ``may_be_mean``.
     """
-    by_folds = settings.folds is not None
-    # Folds may end before the rounds that the user asks for. Functions have no loss.
-    open_options = {"early_stopping_round"} | (set() if by_folds else {"n_estimators"})
+    has_folds = settings.folds is not None
+    # With folds, the user's number of rounds is only a maximum. Objectives that are
+    # functions have no loss to compare.
+    open_options = {"early_stopping_round"} | (set() if has_folds else {"n_estimators"})
     is_open = open_options <= chosen.keys()
-    if not is_open or (by_folds and callable(settings.objective)):
+    if not is_open or (has_folds and callable(settings.objective)):
         return None
     rate, n_rounds = settings.learning_rate, settings.n_estimators
-    if not by_folds:
-        rate = max(_SEARCH_RATES[n_rows >= _FEW_ROWS], rate)
+    if not has_folds:
+        rate = max(_SEARCH_RATES[n_rows >= _SMALL_DATA_ROWS], rate)
         n_rounds = max(1, round(n_rounds * settings.learning_rate / rate))
-    without: dict[str, Any] = {"early_stopping_round": None}
+    without_folds: dict[str, Any] = {"early_stopping_round": None}
     if "n_estimators" in chosen:
-        without["n_estimators"] = _ROUNDS_WITHOUT
-    level = _LEVELS[n_rows >= _FEW_ROWS] if n_rows >= _ROWS_TO_DROP else 0.0
+        without_folds["n_estimators"] = _ROUNDS_WITHOUT_FOLDS
+    level = _LEVELS[n_rows >= _SMALL_DATA_ROWS] if n_rows >= _MIN_ROWS_TO_DROP else 0.0
     is_fast = settings.preset == "fast"
     found = Search(
         *((5, 1) if is_fast else (3, 3)),
         {"learning_rate": rate, "n_estimators": n_rounds, "early_stopping_round": None},
-        _candidates(own, chosen, most_categories),
+        _candidates(own, chosen, max_categories),
         settings.learning_rate,
         "learning_rate" in chosen and not is_fast,
-        without,
+        without_folds,
         level,
         own.num_leaves,
-        is_mean=may_be_mean and not by_folds,
+        is_mean=may_be_mean and not has_folds,
     )
     if settings.preset != "best":
         return found
-    fixed = set(own.passed)
-    if not most_categories:
-        fixed |= _OF_CATEGORIES_TOO
+    fixed = set(own.explicit)
+    if not max_categories:
+        fixed |= _SPACE_CATEGORY_OPTIONS
     if "subsample" not in chosen:
         fixed |= _SAMPLING
     space = tuple(option for option in _SPACE if option[0] not in fixed)
-    return found._replace(space=space, n_batches=_MOST_BATCHES, patience=_PATIENCE)
+    return found._replace(space=space, n_batches=_MAX_BATCHES, patience=_PATIENCE)
 
 
 def planned_rounds(settings: Settings) -> int | None:
-    """The most rounds of a fit; None if they depend on the data."""
+    """The maximum number of rounds of a fit; None if it depends on the data."""
     is_open = settings.preset is not None or settings.folds is not None
     return None if is_open else settings.n_estimators

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from skgoss.parameters.aliases import OPTION, canonical, same, suggestion
+from skgoss.parameters.name_resolution import OPTION, canonical, same, suggestion
 from skgoss.parameters.table import DEFAULTS, OPTIONS
 from skgoss.utils.plain_values import INT32_MAX
 
@@ -21,32 +21,45 @@ DEFAULT_SEEDS: Mapping[str, int] = {
 
 
 class Settings:
-    """The checked values of all options for one fit, as attributes. Seeds are ints."""
+    """The checked values of all options for one fit, as attributes. Seeds are ints.
 
-    __slots__ = ("__dict__", "given", "passed", "written")
+    Three further attributes tell where the values come from. In this example, a preset
+    has chosen ``reg_lambda``:
 
-    # The options that the user has passed, with the values as they were passed.
-    passed: Mapping[str, Any]
-    # Those of them that the user has written: if one has no effect, there is a warning.
-    written: Collection[str]
-    # All options whose values may be other than the defaults.
-    given: Set[str]
+        model = LGBMRegressor(num_leaves=15, preset="accurate")
+        model.subsample = 0.5
+
+    - ``set_by_call`` are the names in a call of the constructor, `set_params` or
+      `train`: num_leaves and preset. If one has no effect, the fit warns.
+    - ``explicit`` has these, and attributes that were assigned: subsample, too. They
+      are the user's, with the values as they were passed. A preset does not change
+      them.
+    - ``active`` has all names whose values may differ from the defaults, whoever has
+      set them: reg_lambda and the seeds, too.
+    """
+
+    __slots__ = ("__dict__", "active", "explicit", "set_by_call")
+
+    explicit: Mapping[str, Any]
+    set_by_call: Collection[str]
+    active: Set[str]
 
     # Not a dataclass: one of a hundred fields would take long to make and to change.
     def __init__(
         self,
         options: Mapping[str, Any],
-        passed: Mapping[str, Any] | None = None,
-        written: Collection[str] = (),
-        given: Set[str] | None = None,
+        explicit: Mapping[str, Any] | None = None,
+        set_by_call: Collection[str] = (),
+        active: Set[str] | None = None,
     ) -> None:
         vars(self).update(options)
-        object.__setattr__(self, "given", options.keys() if given is None else given)
-        object.__setattr__(self, "passed", passed or {})
-        object.__setattr__(self, "written", written)
+        object.__setattr__(self, "active", options.keys() if active is None else active)
+        object.__setattr__(self, "explicit", explicit or {})
+        object.__setattr__(self, "set_by_call", set_by_call)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Settings, (vars(self), self.passed, self.written, set(self.given))
+        state = vars(self), self.explicit, self.set_by_call, set(self.active)
+        return Settings, state
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
         raise AttributeError(f"Settings never change: use replaced({name}=...).")
@@ -70,8 +83,7 @@ class Settings:
 
         Such as the number of a column in place of its name: they are not checked again.
         """
-        given = self.given | options.keys()
-        return Settings(vars(self) | options, self.passed, self.written, given)
+        return self._with(vars(self) | options, options.keys())
 
     def checked(self, options: Mapping[str, Any], owner: str) -> Settings:
         """Return settings with other values of some options, which are checked.
@@ -82,11 +94,15 @@ class Settings:
             name: OPTION[name].checked(value, owner) for name, value in options.items()
         }
         _check_together(checked, owner)
-        given = self.given | options.keys()
-        return Settings(checked, self.passed, self.written, given)
+        return self._with(checked, options.keys())
+
+    def _with(self, options: Mapping[str, Any], changed: Set[str]) -> Settings:
+        """Settings with these options, some of which have changed."""
+        active = self.active | changed
+        return Settings(options, self.explicit, self.set_by_call, active)
 
     def may_have(self, **options: Any) -> bool:
-        """Whether other values of some options contradict none of the others."""
+        """Whether these values are allowed with those of the other options."""
         try:
             self.checked(options, "")
         except ValueError:
@@ -111,9 +127,10 @@ class Settings:
 def changes(
     values: Mapping[str, Any], kept: Mapping[str, Any], owner: str
 ) -> dict[str, Any]:
-    """The options by canonical names, without those that cannot change and do not.
+    """The options by canonical names, without fixed ones that have the same value.
 
-    ``kept`` are the values of the fit. An option whose value is None is not passed.
+    ``kept`` are the values of the fit. Fixed options are not in ``CHANGEABLE``. An
+    option whose value is None counts as not passed.
     """
     passed = {name: value for name, value in values.items() if value is not None}
     options = canonical(passed, owner, ["num_class"])
@@ -127,6 +144,7 @@ def changes(
 
 
 def _is_same(name: str, value: Any, kept: Any) -> bool:
+    """Whether two values of an option are the same after their conversion."""
     if same(value, kept) or name not in OPTION:
         return same(value, kept)
     domain = OPTION[name].domain
@@ -137,15 +155,15 @@ def _is_same(name: str, value: Any, kept: Any) -> bool:
 def make_settings(
     values: Mapping[str, Any],
     owner: str,
-    passed: Mapping[str, Any] | None = None,
-    written: Collection[str] = (),
+    explicit: Mapping[str, Any] | None = None,
+    set_by_call: Collection[str] = (),
 ) -> Settings:
     """Check all options and resolve the seeds.
 
-    Options that are absent have their defaults, and other names are not read. A
-    generator in ``random_state`` draws a number. ``passed`` are the options that the
-    user has passed, and ``written`` those of them that the user has written. ValueError
-    if an option is outside its domain, or options contradict each other.
+    Options that are absent have their defaults, and unknown names are not read. A
+    generator in ``random_state`` draws a number. ``explicit`` and ``set_by_call`` are
+    attributes of `Settings`. ValueError if an option is outside its domain, or options
+    contradict each other.
     """
     options = dict(DEFAULTS)
     changed = set()
@@ -164,7 +182,7 @@ def make_settings(
         changed.add("data_sample_strategy")
     # A preset may choose what forests need, and checks all options again.
     is_open = options["boosting_type"] == "rf" and options["preset"] is not None
-    if not (is_open or changed.isdisjoint(_OF_CHECKS)):
+    if not (is_open or changed.isdisjoint(_COMBINED_OPTIONS)):
         _check_together(options, owner)
     # Seeds that are None follow from the seed of the fit.
     seed, seeds = options["random_state"], DEFAULT_SEEDS
@@ -175,7 +193,7 @@ def make_settings(
     for name, derived in seeds.items():
         if options[name] is None:
             options[name] = derived
-    return Settings(options, passed, written, changed | seeds.keys())
+    return Settings(options, explicit, set_by_call, changed | seeds.keys())
 
 
 def draw_seed(random_state: Any) -> int | None:
@@ -195,8 +213,8 @@ def derived_seeds(seed: int | None) -> Mapping[str, int]:
     return dict(zip(DEFAULT_SEEDS, state.tolist(), strict=True))
 
 
-# Options that contradict others, if they are not at their defaults.
-_OF_CHECKS = frozenset(
+# The options on which the checks below depend: they pass if these have their defaults.
+_COMBINED_OPTIONS = frozenset(
     {"boosting_type", "data_sample_strategy", "linear_tree", "multi_strategy"}
 )
 

@@ -1,4 +1,4 @@
-"""Signatures: the constructor of estimators, and errors for unknown arguments."""
+"""The signature of the estimators' constructor, and errors for unknown arguments."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MethodType
 from typing import Any, TypeVar
 
-from skgoss.parameters.aliases import (
+from skgoss.parameters.descriptions import FIT
+from skgoss.parameters.domains import Option
+from skgoss.parameters.name_resolution import (
     CANONICAL_NAME,
     OPTION,
     check_available,
@@ -18,9 +20,7 @@ from skgoss.parameters.aliases import (
     suggestion,
     warn_no_effect,
 )
-from skgoss.parameters.descriptions import FIT
-from skgoss.parameters.domains import Option
-from skgoss.parameters.other_libraries import ARGUMENTS, OF_FIT
+from skgoss.parameters.other_libraries import ARGUMENTS, FIT_HINTS
 from skgoss.parameters.table import FILE_OPTIONS
 from skgoss.utils.messages import hint
 
@@ -28,7 +28,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 Class = TypeVar("Class", bound=type)
 
 # The names of the options of data files, which estimators do not have.
-_OF_FILES = {name for option in FILE_OPTIONS for name in option.names}
+_FILE_NAMES = {name for option in FILE_OPTIONS for name in option.names}
 
 # Options whose aliases take precedence over these names, as in LightGBM's estimators.
 ALIASES_FIRST = ("n_estimators", "objective")
@@ -36,20 +36,21 @@ ALIASES_FIRST = ("n_estimators", "objective")
 # --- The constructor of estimators ----------------------------------------------------
 
 
-def set_others(
+def set_keyword_arguments(
     estimator: Any, earlier: Mapping[str, Any], kwargs: Mapping[str, Any]
 ) -> None:
-    """Set what the constructor of an estimator has no argument for.
+    """Set the ``**kwargs`` of the constructor of an estimator.
 
-    ``kwargs`` are options by aliases, and unknown names. Warns of unknown names, which
-    the estimator remembers. Warns if several names of an option have different values,
-    too: see `preferred`. A canonical name counts as passed if its value is not the
+    These are options by aliases, and unknown names. Warns of unknown names, which are
+    stored in the estimator. Also warns if several names of an option have different
+    values: see `preferred`. A canonical name counts as passed if its value is not the
     default in the signature of the estimator's class.
 
-    The constructor has set all options. An attribute that a subclass has set
-    ``earlier`` is kept, if the argument is the default.
+    The constructor has already set all options. Attributes that a subclass has set
+    ``earlier``, before it called the constructor, are kept if the argument has its
+    default.
     """
-    # With all of them, the constructor is called again: these are old values.
+    # If all are there, the constructor is called again, and these are old values.
     if earlier and not OPTION.keys() <= earlier.keys():
         for name in earlier.keys() & OPTION.keys():
             if same(getattr(estimator, name), OPTION[name].default):
@@ -65,11 +66,11 @@ def set_others(
 
 
 def remember_passed(estimator: Any, names: Iterable[str]) -> None:
-    """Let an estimator know which options were passed, defaults among them.
+    """Store in an estimator which options were passed, even those with default values.
 
-    A call with all options, as in ``model.set_params(**other.get_params())``, is a copy
-    and tells nothing. Then those options count as passed that are not at their
-    defaults, and what was passed before is forgotten.
+    A call with all options, as in ``model.set_params(**other.get_params())``, is a
+    copy: nothing is stored, and earlier names are deleted. Then the options that are
+    not at their defaults count as passed.
     """
     passed = {CANONICAL_NAME.get(name, name) for name in names} & OPTION.keys()
     if len(passed) == len(OPTION):
@@ -81,8 +82,7 @@ def remember_passed(estimator: Any, names: Iterable[str]) -> None:
 def warn_of_unknown(names: Iterable[str], owner: str) -> None:
     """Warn of names that are not options of a constructor or of `train`."""
     for name in names:
-        of_fit = " It is an argument of fit." if name in FIT else ""
-        advice = of_fit or suggestion(name)
+        advice = " It is an argument of fit." if name in FIT else suggestion(name)
         warn_no_effect(f"{owner} has no parameter {name!r}", advice)
 
 
@@ -105,10 +105,10 @@ def _is_absent(option: Option, value: Any) -> bool:
 
 
 def keywords_only(cls: Class) -> Class:
-    """Let the constructor of a class without positions say how to name arguments.
+    """Make the arguments of a class's constructor keyword-only, with a helpful error.
 
-    The estimator learns which arguments were passed: `remember_passed`. This decorates
-    the class, so that editors see the constructor as it is written.
+    The constructor also calls `remember_passed`. The class is decorated, and not its
+    constructor, so that editors show the constructor as it is written.
     """
     init: Any = vars(cls)["__init__"]
 
@@ -138,11 +138,12 @@ def keywords_only(cls: Class) -> Class:
 
 
 class _Constructor:
-    """A constructor whose signature tells displays what the user has passed.
+    """A constructor whose signature makes displays show what the user has passed.
 
-    scikit-learn's text and HTML leave out what is at its default in the signature of
-    ``estimator.__init__``. With a preset, an option that was passed stays at its
-    default, and has none in this signature, so that it is shown.
+    scikit-learn's text and HTML leave out parameters that are at their default in the
+    signature of ``estimator.__init__``. With a preset, it matters whether an option was
+    passed, even if its value is the default. Such options have no default in this
+    signature, so that they are shown.
     """
 
     def __init__(self, init: Callable[..., None]) -> None:
@@ -191,17 +192,17 @@ def show_inherited(cls: type) -> None:
 # --- Unknown arguments ----------------------------------------------------------------
 
 
-def helpful(names: str, options: str = "") -> Callable[[Function], Function]:
-    """Let a function say what to write instead of an argument that it does not have.
+def hint_arguments(names: str, options: str = "") -> Callable[[Function], Function]:
+    """Add hints to the errors of a function for arguments that it does not have.
 
-    ``names`` tells which of `other_libraries.ARGUMENTS` users may expect, and
-    ``options`` where options belong. The decorator keeps the signature.
+    ``names`` is the key of the function in `other_libraries.ARGUMENTS`, and ``options``
+    where options belong. The decorator keeps the signature.
     """
 
     def decorate(function: Function) -> Function:
         signature = inspect.signature(function)
         arguments = signature.parameters.keys()
-        of_files = _OF_FILES if options == "params" else ()
+        file_names = _FILE_NAMES if options == "params" else ()
         owner = function.__qualname__.removesuffix(".__init__")
         instead = ARGUMENTS[names]
 
@@ -216,10 +217,10 @@ def helpful(names: str, options: str = "") -> Callable[[Function], Function]:
         def _advice(name: str) -> str:
             if name in instead:
                 return f" Use {instead[name]}."
-            if options and (name in CANONICAL_NAME or name in of_files):
+            if options and (name in CANONICAL_NAME or name in file_names):
                 return f" It belongs to {options}."
-            if options and name in OF_FIT:
-                return OF_FIT[name]
+            if options and name in FIT_HINTS:
+                return FIT_HINTS[name]
             return hint(name, arguments)
 
         # For inspect.getfullargspec, which does not look behind decorators.
@@ -229,4 +230,4 @@ def helpful(names: str, options: str = "") -> Callable[[Function], Function]:
     return decorate
 
 
-of_fit = helpful("fit", "the constructor")
+hint_fit_arguments = hint_arguments("fit", "the constructor")

@@ -1,7 +1,7 @@
-"""The table of options: a row has all that is known of an option.
+"""The table of options, with a row for each option.
 
 A new option is a row here, and an argument of the constructor in `estimators/base.py`.
-What else is made of the rows: settings, aliases, docstrings and docs/parameters.md.
+Settings, aliases, docstrings and docs/parameters.md are made from the rows.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _option(
     needs: tuple[Need, ...] = (),
     **flags: Any,
 ) -> Option:
-    """One row: ``lightgbm`` is None if it is ``name``, ``aliases`` are the others."""
+    """One row. ``lightgbm`` is LightGBM's name if it is not ``name``."""
     names = tuple(aliases.split())
     if lightgbm is not None:
         names = lightgbm, *names
@@ -78,7 +78,7 @@ def _option(
     )
 
 
-# --- What options need ----------------------------------------------------------------
+# --- Conditions under which options have an effect ------------------------------------
 
 
 def _samples_rows(options: Mapping[str, Any]) -> bool:
@@ -96,7 +96,7 @@ _NO_FOREST = (
     Need("a boosting_type other than 'rf'", lambda o: o["boosting_type"] != "rf"),
 )
 _DART = (Need("boosting_type='dart'", lambda o: o["boosting_type"] == "dart"),)
-# What changes the trees that are dropped needs rounds that drop some.
+# Options of dropped trees need rounds that drop trees.
 _DROPS = Need("drop_rate > 0", lambda o: o["drop_rate"] > 0)
 _NOT_SKIPPED = Need("skip_drop < 1", lambda o: o["skip_drop"] < 1)
 _GOSS = (
@@ -119,16 +119,16 @@ _REFIT = (
     ),
 )
 _CATEGORIES = (Need("a categorical column", lambda known: known["categories"] > 0),)
-_SETS_OF_CATEGORIES = (
+_CATEGORY_SETS = (
     Need(
         "a column with more categories than max_cat_to_onehot",
-        # Rows without one of them count as one more.
+        # Rows with a missing or rare category count as one more category.
         lambda known: known["categories"] >= known["max_cat_to_onehot"],
     ),
 )
 _POSITIONS = (Need("a Dataset with positions", lambda known: known["positions"]),)
 _QUERIES = (Need("queries", lambda known: known["queries"]),)
-# The fit has replaced an option that has no effect.
+# If it would have no effect, the fit has replaced the option.
 _CLASSES = (
     Need(
         "three classes or more",
@@ -138,7 +138,7 @@ _CLASSES = (
 
 # --- The table ------------------------------------------------------------------------
 
-# By topic. The order is that of docstrings and pages.
+# The options by topic, in the order of docstrings and pages.
 GROUPS: dict[str, tuple[Option, ...]] = {
     "The twelve that matter": (
         _option(
@@ -876,7 +876,7 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             categories.
             """,
             advice="Decrease it if splits of many categories overfit.",
-            needs=_SETS_OF_CATEGORIES,
+            needs=_CATEGORY_SETS,
             may_vary=True,
         ),
         _option(
@@ -889,7 +889,7 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             each other.
             """,
             advice="Increase it if many categories are rare.",
-            needs=_SETS_OF_CATEGORIES,
+            needs=_CATEGORY_SETS,
             may_vary=True,
         ),
         _option(
@@ -901,7 +901,7 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             categories.
             """,
             advice="Decrease it if categories are common and matter.",
-            needs=_SETS_OF_CATEGORIES,
+            needs=_CATEGORY_SETS,
             may_vary=True,
         ),
         _option(
@@ -912,7 +912,7 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             Minimum number of rows between two candidate cuts of the sorted categories.
             """,
             advice="Decrease it for small data.",
-            needs=_SETS_OF_CATEGORIES,
+            needs=_CATEGORY_SETS,
             may_vary=True,
         ),
     ),

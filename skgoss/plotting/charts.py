@@ -29,7 +29,7 @@ History = Mapping[str, Mapping[str, Sequence[float]]]
 
 
 @set_module("skgoss")
-@docstrings.of_plot(
+@docstrings.describe_plot(
     'ax = plot_importance(model, importance_type="gain")',
     "Booster.feature_importance : The numbers.",
     "plot_split_value_histogram : The thresholds of a column's splits.",
@@ -133,7 +133,7 @@ def _importance_label(value: float, precision: int | None) -> str:
 
 
 @set_module("skgoss")
-@docstrings.of_plot(
+@docstrings.describe_plot(
     'ax = plot_split_value_histogram(model, "bmi")',
     "Booster.get_split_value_histogram : The numbers.",
     "plot_importance : How much each column is used.",
@@ -196,7 +196,7 @@ def plot_split_value_histogram(
 
 
 @set_module("skgoss")
-@docstrings.of_plot(
+@docstrings.describe_plot(
     "ax = plot_metric(model)",
     "record_evaluation : The metrics of a fit in a dictionary.",
     fit=", eval_set=[(X, y)]",

@@ -41,7 +41,7 @@ _RANKDIR = {"horizontal": "LR", "vertical": "TB"}
 
 
 @set_module("skgoss")
-@docstrings.of_plot(
+@docstrings.describe_plot(
     "graph = create_tree_digraph(model, tree_index=3)",
     "draw_tree : A tree as text.",
     "plot_tree : A tree in a matplotlib figure.",
@@ -140,7 +140,7 @@ _EDGE_TEXT = dict(_PLAIN, size=_EDGE_FONT_SIZE, va="bottom", color="#707070")
 
 
 @set_module("skgoss")
-@docstrings.of_plot(
+@docstrings.describe_plot(
     "ax = plot_tree(model, tree_index=3)",
     "draw_tree : A tree as text.",
     "create_tree_digraph : A tree as a graphviz graph.",

@@ -51,7 +51,7 @@ class TreeText:
 
 
 @set_module("skgoss")
-@docstrings.of_tree
+@docstrings.describe_tree
 def draw_tree(
     booster: Booster | LGBMModel,
     tree_index: int = 0,

@@ -61,7 +61,7 @@ def prepare(
     if not named and (data.settings.early_stopping_round or 0) > 0:
         data, named = data.with_held_out()
     prepared = PreparedFit.from_data(data, record, n_threads, build_bins, limit)
-    if not unused_options.NAMES.isdisjoint(settings.written):
+    if not unused_options.NAMES.isdisjoint(settings.set_by_call):
         unused_options.warn_of(settings, data, prepared.setup.make_metrics())
     if data.settings.folds is not None or settings.preset is not None:
         return _chosen_fit(prepared, named, no_folds)

@@ -172,7 +172,7 @@ class Candidate(Racer):
         ratio = n_rows / self.n_learned
         found = search.last_fit(self.mean_rounds, self.n_leaves, n_rows, ratio, np.inf)
         n_rounds: int = found["n_estimators"]
-        small = min(1.0, search.rate / presets.RATE_OF_LAST_FIT)
+        small = min(1.0, search.rate / presets.LAST_FIT_RATE)
         return self._fits_of_round(search) * n_rounds * small
 
     def rounds_of_fits(self, search: presets.Search, n_fits: float) -> float:

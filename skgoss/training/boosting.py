@@ -150,7 +150,7 @@ class Boosting(ScoredRounds):
             and self.partition.collectives.n_ranks == 1
         )
         self.constraints = None
-        if not settings.given.isdisjoint(constraints.OPTIONS):
+        if not settings.active.isdisjoint(constraints.OPTIONS):
             self.constraints = constraints.tree_constraints(self.settings, dataset)
         if self.can_split:
             self.grower = self._grower(self.grown.forest)
@@ -185,7 +185,7 @@ class Boosting(ScoredRounds):
 
     def _sampler(self) -> sampling.Sampler | None:
         """What draws rows; None: all rows are used."""
-        if self.settings.given.isdisjoint(sampling.OPTIONS):
+        if self.settings.active.isdisjoint(sampling.OPTIONS):
             return None
         objective = self.objective
         return sampling.make(

@@ -182,7 +182,7 @@ def _warn_of_fewer_rounds(
     of which nobody has asked for any.
     """
     settings, is_first = boosting.settings, boosting.partition.collectives.rank == 0
-    is_asked = n_rounds is None and "n_estimators" in settings.passed
+    is_asked = n_rounds is None and "n_estimators" in settings.explicit
     is_missed = n_grown and settings.n_estimators >= _MANY_ROUNDS
     if is_missed and is_asked and is_first:
         warn(

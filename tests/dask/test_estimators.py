@@ -859,7 +859,7 @@ def test_signatures_and_docstrings(local):
         signature = inspect.signature(getattr(ours, method))
         assert signature == inspect.signature(getattr(local, method))
     for name in list(inspect.signature(local.fit).parameters)[1:]:
-        entry = descriptions.FIT_OF_DASK[name]
+        entry = descriptions.DASK_FIT[name]
         assert re.match(rf"{name} : .+\n    \S.{{20}}", entry)
         assert f"\n{entry}\n" in ours.fit.__doc__
 

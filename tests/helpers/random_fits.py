@@ -473,7 +473,7 @@ def add_needs(case: Case) -> None:
     """Add what options need, where the need says which value."""
     for name in case.options.copy():
         for need in _BY_NAME[name].needs:
-            words = re.fullmatch(r"(\w+) ?(=|<) ?(.+)", need.words)
+            words = re.fullmatch(r"(\w+) ?(=|<) ?(.+)", need.text)
             if words is not None and not need.is_met(known(case)):
                 value = ast.literal_eval(words[3])
                 case.options.setdefault(words[1], value if words[2] == "=" else 0.7)

@@ -11,15 +11,17 @@ import skgoss
 from skgoss import Booster, Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor
 from skgoss.estimators.base import LGBMModel
 from skgoss.objectives import objectives
-from skgoss.parameters import aliases, other_libraries
-from skgoss.parameters.aliases import CANONICAL_NAME
+from skgoss.parameters import name_resolution, other_libraries
+from skgoss.parameters.name_resolution import CANONICAL_NAME
 
 
 def test_names_of_other_libraries_lead_to_ours():
-    both = {*other_libraries.OF_FIT, *other_libraries.OF_PREDICTIONS}
+    both = {*other_libraries.FIT_HINTS, *other_libraries.PREDICTION_HINTS}
     assert len(both) > 60
-    assert not set(other_libraries.OF_FIT) & set(CANONICAL_NAME)
-    instead = {text[5:-1] for text in other_libraries.OF_FIT.values() if "Use" in text}
+    assert not set(other_libraries.FIT_HINTS) & set(CANONICAL_NAME)
+    instead = {
+        text[5:-1] for text in other_libraries.FIT_HINTS.values() if "Use" in text
+    }
     names = {name for name in instead if name.isidentifier()}
     assert len(names) > 15
     assert names <= set(CANONICAL_NAME)
@@ -32,19 +34,20 @@ FOREIGN += " activation threshold classes validate kernel_params n_clusters"
 
 @pytest.mark.parametrize("name", FOREIGN.split())
 def test_names_without_a_counterpart_get_no_hint(name):
-    assert aliases.suggestion(name) == ""
+    assert name_resolution.suggestion(name) == ""
 
 
 def test_typing_errors_get_a_hint():
     """Names without one of their letters are close to an option, mostly that one."""
     n_wrong = 0
-    words = [name for name in aliases.CANONICAL_NAME if len(name) > 3]
+    words = [name for name in name_resolution.CANONICAL_NAME if len(name) > 3]
     for word in words:
         name = word[:2] + word[3:]
-        found = aliases.suggestion(name)
-        assert found or name in aliases.CANONICAL_NAME, name
+        found = name_resolution.suggestion(name)
+        assert found or name in name_resolution.CANONICAL_NAME, name
         n_wrong += (
-            aliases.CANONICAL_NAME.get(found[15:-2]) != (aliases.CANONICAL_NAME[word])
+            name_resolution.CANONICAL_NAME.get(found[15:-2])
+            != (name_resolution.CANONICAL_NAME[word])
         )
     assert n_wrong < len(words) / 20
 
@@ -57,10 +60,10 @@ def arguments(*functions) -> set[str]:
 # What we have, by the table of what we do not have.
 OURS = {
     "OBJECTIVES": {*objectives.ALIASES},
-    "OF_PACKAGE": {*skgoss.__all__},
-    "OF_ESTIMATORS": {name for name in dir(LGBMModel) if hasattr(LGBMModel, name)},
-    "OF_BOOSTER": {name for name in dir(Booster) if hasattr(Booster, name)},
-    "OF_DATASET": {*dir(Dataset)},
+    "PACKAGE_HINTS": {*skgoss.__all__},
+    "ESTIMATOR_HINTS": {name for name in dir(LGBMModel) if hasattr(LGBMModel, name)},
+    "BOOSTER_HINTS": {name for name in dir(Booster) if hasattr(Booster, name)},
+    "DATASET_HINTS": {*dir(Dataset)},
 }
 FUNCTIONS = {
     "fit": [cls.fit for cls in (LGBMClassifier, LGBMRanker, LGBMRegressor)],

@@ -330,7 +330,7 @@ def test_a_candidate_wins_by_its_loss(data, monkeypatch):
 
 def shorten(monkeypatch, **changed):
     """Let a search have fewer batches, of fewer candidates."""
-    for name, value in {"_BATCH": 2, "_MOST_BATCHES": 3, **changed}.items():
+    for name, value in {"_BATCH": 2, "_MAX_BATCHES": 3, **changed}.items():
         monkeypatch.setattr(presets, name, value)
 
 
@@ -732,8 +732,8 @@ def test_an_evaluation_set_chooses_the_best(short_search, monkeypatch):
 
 def test_a_search_ends_without_progress(monkeypatch, capsys):
     space = (("reg_lambda", 1e9, 2e9, True),)
-    most = presets._MOST_BATCHES
-    shorten(monkeypatch, _BATCH=1, _MOST_BATCHES=most, _SPACE=space)
+    most = presets._MAX_BATCHES
+    shorten(monkeypatch, _BATCH=1, _MAX_BATCHES=most, _SPACE=space)
     X, y = numbers(60)
     model = LGBMRegressor(**BEST, folds=2, verbosity=1).fit(X, y)
     n = len(model.search_results_["params"])
@@ -756,7 +756,7 @@ def found_by(n_rows, most_categories=0, may_be_linear=True, **options):
     options = {"preset": "accurate", **options}
     own = make_settings(options, "LGBMRegressor", options)
     chosen = presets.chosen(
-        own, own.passed, most_categories, may_fold=True, may_be_linear=may_be_linear
+        own, own.explicit, most_categories, may_fold=True, may_be_linear=may_be_linear
     )
     settings = own.replaced(**chosen)
     return presets.search(own, settings, chosen, most_categories, n_rows)
@@ -783,7 +783,7 @@ def test_candidates_learn_with_larger_steps(n_rows, options, rate, n_rounds):
         "early_stopping_round": None,
     }
     assert found.is_rate_open == ("learning_rate" not in options)
-    assert (found.without.get("n_estimators") == 200) == ("n_estimators" not in options)
+    assert (found.without_folds.get("n_estimators") == 200) == ("n_estimators" not in options)
 
 
 @pytest.mark.parametrize(

@@ -465,10 +465,10 @@ def test_an_array_has_no_columns_by_name():
 EXPRESSION = r"([\w.]+(?:\((?:[^()]|\([^()]*\))*\))?)"
 # What the names in the hints of each table belong to.
 HINTS = {
-    "OF_PACKAGE": "skgoss",
-    "OF_ESTIMATORS": "fitted",
-    "OF_BOOSTER": "booster",
-    "OF_DATASET": "data",
+    "PACKAGE_HINTS": "skgoss",
+    "ESTIMATOR_HINTS": "fitted",
+    "BOOSTER_HINTS": "booster",
+    "DATASET_HINTS": "data",
 }
 
 
@@ -515,7 +515,7 @@ def test_hints_of_values_give_what_they_name():
     """Hints with an argument, in place of what another library computes."""
     model = classifier().fit(X, y)
     scope = {**NAMES, "model": model, "numpy": np, "n": 2}
-    hints = other_libraries.OF_ESTIMATORS
+    hints = other_libraries.ESTIMATOR_HINTS
     log = hints["predict_log_proba"].replace("predict", "model.predict")
     same(eval(log, scope), np.log(model.predict_proba(X)))
     staged = eval(f"model.{hints['staged_decision_function']}", scope)

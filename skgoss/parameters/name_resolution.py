@@ -1,7 +1,7 @@
-"""Options by any of their names.
+"""Options by any of their names: aliases, and advice for unknown names.
 
 The canonical name of an option is the one in the signature of estimators. Its other
-names are aliases.
+names are aliases, which the rows of `table` list.
 """
 
 from __future__ import annotations
@@ -31,16 +31,17 @@ def all_names(name: str) -> tuple[str, ...]:
 
 
 def suggestion(name: str) -> str:
-    """The words " Did you mean ...?" for a misspelled name, or "" if none is close.
+    """The sentence " Did you mean ...?" for a misspelled name; "" if none is close.
 
-    The canonical name comes first where it is close, too. If LightGBM has the option,
-    the reason why it does not exist here. If another library has it, what to use.
+    The canonical name of an option is preferred to its aliases if it is close, too. For
+    an option of LightGBM, the reason why it does not exist here. For one of another
+    library, what to use.
     """
     if name in _WHY_NOT:
         return f" {_WHY_NOT[name]}"
-    if name in other_libraries.OF_FIT:
-        return other_libraries.OF_FIT[name]
-    # There are many options: one of them is like most names of other libraries.
+    if name in other_libraries.FIT_HINTS:
+        return other_libraries.FIT_HINTS[name]
+    # A high likeness: with so many options, any name of another library is like one.
     near = messages.closest(name, CANONICAL_NAME, n=5, likeness=0.7)
     canonical = [CANONICAL_NAME[other] for other in near[:1]]
     return messages.did_you_mean([n for n in canonical if n in near] or near)
@@ -57,18 +58,20 @@ def canonical(
     keep: Collection[str] = (),
     last: Collection[str] = (),
 ) -> dict[str, Any]:
-    """Replace aliases by canonical names, in messages those of the ``owner``.
+    """Replace aliases by canonical names; messages name the ``owner`` of the options.
 
-    Unknown names are kept; those of options without effect are left out. ``keep`` are
-    names that are kept, because they are parameters of a subclass, and ``last``
-    canonical names that all others precede. Warns if several names of an option have
-    different values: see `preferred`.
+    Unknown names are kept, and so are the names in ``keep``, which are parameters of a
+    subclass. Options without effect are left out. Canonical names in ``last`` have the
+    lowest precedence among the names of their options. Warns if several names of an
+    option have different values: see `preferred`.
     """
     by_name: dict[str, dict[str, Any]] = {}
-    for word, value in values.items():
-        if word in keep or not _is_off(word, value):
-            name = word if word in keep else CANONICAL_NAME.get(word, word)
-            by_name.setdefault(name, {})[word] = value
+    for passed_name, value in values.items():
+        if passed_name in keep or not _is_off(passed_name, value):
+            name = passed_name
+            if passed_name not in keep:
+                name = CANONICAL_NAME.get(passed_name, passed_name)
+            by_name.setdefault(name, {})[passed_name] = value
     return {
         name: next(iter(passed.values()))
         if len(passed) == 1
@@ -117,7 +120,7 @@ def names_used(values: Mapping[str, Any]) -> dict[str, str]:
 
 
 def updated(values: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Values with some changed, whatever names these options have there."""
+    """Values with some changed; an option may have different names in both."""
     passed = {name: value for name, value in changes.items() if value is not None}
     changed = {CANONICAL_NAME.get(name, name) for name in passed}
     kept = {n: v for n, v in values.items() if CANONICAL_NAME.get(n, n) not in changed}
@@ -127,9 +130,9 @@ def updated(values: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, 
 def group_by_option(
     values: Mapping[str, Any],
 ) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
-    """Group values by options, and return those of unknown names, too.
+    """Group values by options, and separate those of unknown names.
 
-    By the canonical name of an option: its values by the names that were passed.
+    An option's canonical name has a dict of its values by the names that were passed.
     """
     by_option: dict[str, dict[str, Any]] = {}
     unknown: dict[str, Any] = {}
@@ -142,7 +145,7 @@ def group_by_option(
 
 
 def _is_off(name: str, value: Any) -> bool:
-    """Whether an option that does not exist here would have no effect, anyway."""
+    """Whether an option that does not exist here would have no effect in LightGBM."""
     if name == "cegb_tradeoff" or name in _WITHOUT_EFFECT:
         return True
     if name not in _WHY_NOT or NUMBERS.is_absent(value):
@@ -156,8 +159,8 @@ def preferred(
 ) -> Any:
     """Return the value to use if several names of an option are passed.
 
-    It is the first in LightGBM's order of precedence, with the name ``last`` behind all
-    others; for ``n_jobs``, the smallest number of threads. Warns if the values differ.
+    It is the first in LightGBM's order of precedence, where the name ``last`` comes
+    last; for ``n_jobs``, the smallest number of threads. Warns if the values differ.
     """
     names = sorted(values, key=lambda n: (n == last, option.precedence.index(n)))
     valid = all(option.domain.convert(values[n]) is not NotImplemented for n in names)
@@ -174,7 +177,7 @@ def preferred(
 
 
 def check_available(values: Mapping[str, Any], owner: str) -> None:
-    """Check that no option is passed that must not be ignored; ValueError if so."""
+    """Raise ValueError if an option is passed that must not be ignored."""
     for name in REFUSED:
         if values.get(name):
             raise ValueError(
@@ -186,5 +189,5 @@ def check_available(values: Mapping[str, Any], owner: str) -> None:
 
 
 def warn_no_effect(problem: str, advice: str) -> None:
-    """Warn that an unknown name has no effect."""
+    """Warn that a name that is not an option has no effect."""
     warn_unused(f"{problem}: it has no effect.{advice}")

@@ -1,4 +1,4 @@
-"""Estimators whose rows lie on the workers of a Dask cluster."""
+"""Estimators for data on the workers of a Dask cluster."""
 
 from skgoss.utils import optional
 

@@ -1,11 +1,17 @@
 """The connections between the ranks of a fit on the workers of a Dask cluster.
 
-Each two ranks have a connection of Dask, from worker to worker, for as long as the fit
-runs. The thread that fits reads and writes sockets: messages through the event loops of
-both workers would take several times as long. Where the connection is plain TCP, this
-is the socket of the connection. Otherwise, such as where it is encrypted, the socket is
-one of a connected pair, and the event loop copies data between the other one of the
-pair and the connection: a *bridge*.
+Each pair of ranks has a connection of Dask, from worker to worker, while the fit runs.
+The thread that fits reads and writes sockets: messages through the event loops of both
+workers would take several times as long. If the connection is plain TCP, the thread
+uses its socket:
+
+    thread of rank 0 <== socket of the connection ==> thread of rank 1
+
+Otherwise, for example if it is encrypted, each thread uses one socket of a connected
+pair, and the event loop copies data between the other one and the connection. This is a
+*bridge*:
+
+    thread <=> near, far <=> bridge <=> connection <=> bridge <=> far, near <=> thread
 """
 
 from __future__ import annotations
@@ -26,9 +32,10 @@ T = TypeVar("T")
 
 CONNECT = "skgoss-connect"
 
-# Seconds between questions whether the task of a rank runs: at first, and at most.
+# Seconds between checks whether the task of a rank runs: the first pause, and the
+# limit.
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.001, 0.05
-# What a bridge reads from its socket at once, in bytes.
+# The most bytes that a bridge reads from its socket at once.
 CHUNK = 1 << 20
 
 
@@ -38,10 +45,10 @@ def key_of(fit: str, rank: int) -> str:
 
 
 class Connections:
-    """The connections of a rank to all others.
+    """The connections of a rank to all other ranks.
 
-    The methods run on the event loop of the worker of this rank. The sockets are for
-    the thread that fits. ``fit`` is a name that no other fit has.
+    The methods run on the event loop of the worker of this rank. The sockets are used
+    by the thread that fits. ``fit`` is a unique name.
     """
 
     def __init__(self, worker: Worker, fit: str, rank: int) -> None:
@@ -49,7 +56,7 @@ class Connections:
         self.fit = fit
         self.rank = rank
         self.key = key_of(fit, rank)
-        # A socket to each other rank, which does not block.
+        # A non-blocking socket to each other rank.
         self.sockets: dict[int, socket.socket] = {}
         # Why the fit has ended for this rank.
         self.error: FitAborted | None = None
@@ -57,9 +64,9 @@ class Connections:
         self._changed = asyncio.Event()
 
     async def open(self, addresses: Sequence[str]) -> None:
-        """Connect to the ranks before this one, and wait for those after it.
+        """Connect to the ranks before this one; later ranks connect to it.
 
-        ``addresses`` are what `install` returned for the worker of each rank.
+        ``addresses`` are the results of `install` on the worker of each rank.
         """
         self._tasks += [
             asyncio.create_task(self._call(other, addresses[other]))
@@ -86,7 +93,7 @@ class Connections:
     async def add(self, other: int, comm: Comm, *, called: bool) -> None:
         """Add the socket of a connection to another rank.
 
-        ``called`` tells whether this rank has called the other one.
+        ``called`` is true if this rank has opened the connection.
         """
         bridge = None
         try:
@@ -108,6 +115,7 @@ class Connections:
             await asyncio.wait([bridge])
 
     def _lose(self, other: int, error: Exception) -> None:
+        """End the fit for this rank because the connection to another one failed."""
         lost = FitAborted(f"Rank {other} of the fit is gone.")
         lost.__cause__ = error
         self.stop(lost)
@@ -118,7 +126,7 @@ class Connections:
         for task in self._tasks:
             task.cancel()
         for to in self.sockets.values():
-            # The other end may have closed it.
+            # The other end may have closed its socket.
             with suppress(OSError):
                 to.shutdown(socket.SHUT_RDWR)
         self._changed.set()
@@ -145,7 +153,7 @@ async def _wait_for_task(comm: Comm, question: dict[str, Any]) -> None:
 
 
 async def _bridge(comm: Comm, far: socket.socket) -> None:
-    """Pass data on between a connection and a socket, until one of them ends."""
+    """Copy data between a connection and a socket, until one of them ends."""
     loop = asyncio.get_running_loop()
     far.setblocking(False)
 
@@ -178,7 +186,7 @@ class FitPlugin(WorkerPlugin):
     def setup(self, worker: Worker) -> None:
         self.worker = worker
         self.loop = asyncio.get_running_loop()
-        # Those of each fit, by the key of its task on this worker.
+        # The connections of each fit, by the key of its task on this worker.
         self.connections: dict[Hashable, Connections] = {}
         # Returns the server that accepts connections.
         self.server = asyncio.create_task(
@@ -196,7 +204,7 @@ class FitPlugin(WorkerPlugin):
             self.connections[key].stop(FitAborted("The fit was cancelled."))
 
     async def _answer(self, comm: Comm, key: str, rank: int) -> None:
-        """Tell another rank whether the task that it asks for runs; if so, connect."""
+        """Answer another rank whether a task runs here; if so, connect to it."""
         connections = self.connections.get(key)
         await comm.write(connections is not None)
         if connections is not None:
@@ -211,7 +219,7 @@ class FitPlugin(WorkerPlugin):
         await connections.open(addresses)
 
     async def leave(self, connections: Connections, *, failed: bool) -> None:
-        """End what `join` began."""
+        """Close the connections of a task that has ended."""
         del self.connections[connections.key]
         if failed:
             connections.stop(FitAborted("The fit has failed."))
@@ -223,7 +231,7 @@ plugins: dict[Worker, FitPlugin] = {}
 
 
 async def install(dask_worker: Worker) -> str:
-    """Make a worker ready for fits; returns where it accepts connections."""
+    """Prepare a worker for fits. Returns the address for connections to it."""
     if dask_worker not in plugins:
         await internals.add_plugin(dask_worker, FitPlugin())
     server = await plugins[dask_worker].server
@@ -233,13 +241,15 @@ async def install(dask_worker: Worker) -> str:
 class DaskCollectives(SocketCollectives):
     """The collective operations of a rank, which runs in a task of a Dask worker.
 
-    ``tell`` sends an event to the client: numbers, strings, dicts and tuples. Lists
-    come as tuples.
+    ``send_event`` sends an event to the client: numbers, strings, dicts and tuples.
+    Lists arrive as tuples.
     """
 
-    def __init__(self, connections: Connections, tell: Callable[[Any], None]) -> None:
+    def __init__(
+        self, connections: Connections, send_event: Callable[[Any], None]
+    ) -> None:
         super().__init__(connections.rank, connections.sockets)
-        self.tell = tell
+        self.send_event = send_event
         self._connections = connections
 
     def all_to_all(self, values: Sequence[Any]) -> list[Any]:
@@ -257,19 +267,19 @@ def collectives(
     """The collective operations of the running task.
 
     The workers of all ranks accept connections at ``addresses``. Events have the
-    ``topic``. No other fit has the name ``fit``.
+    ``topic``. ``fit`` is a unique name.
     """
     worker = get_worker()
     plugin = plugins[worker]
 
-    def tell(event: Any) -> None:
+    def send_event(event: Any) -> None:
         worker.log_event(topic, {"fit": fit, "event": event})
 
     connections = Connections(worker, fit, rank)
     failed = True
     try:
         _on_loop(plugin, plugin.join(connections, addresses))
-        with closing(DaskCollectives(connections, tell)) as operations:
+        with closing(DaskCollectives(connections, send_event)) as operations:
             yield operations
         failed = False
     finally:
@@ -277,5 +287,5 @@ def collectives(
 
 
 def _on_loop(plugin: FitPlugin, coroutine: Coroutine[Any, Any, T]) -> T:
-    """What a coroutine returns that runs on the event loop of the worker."""
+    """Run a coroutine on the event loop of the worker, and return its result."""
     return asyncio.run_coroutine_threadsafe(coroutine, plugin.loop).result()

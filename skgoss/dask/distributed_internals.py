@@ -1,7 +1,7 @@
 """Undocumented parts of the package distributed that fits use.
 
-Tested with distributed 2025.1.0 and 2026.8.0. If a version lacks what a function uses,
-the function does what its docstring says, by the documented interface.
+Tested with distributed 2025.1.0 and 2026.8.0. If a version lacks such a part, the
+function falls back on the documented interface, as its docstring describes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tornado.iostream import IOStream
 async def add_plugin(worker: Worker, plugin: WorkerPlugin) -> None:
     """Add a plugin to one worker, by `Worker.plugin_add`.
 
-    Without it, the plugin hears of no transitions, so that cancelled fits go on.
+    Without it, `transition` of the plugin is not called, and cancelled fits continue.
     (`Client.register_plugin` would also add the plugin to workers that start later,
     which may not have skgoss.)
     """
@@ -34,7 +34,7 @@ async def add_plugin(worker: Worker, plugin: WorkerPlugin) -> None:
 def is_cancelled(worker: Worker, key: str) -> bool:
     """Whether a task whose function runs has been cancelled, by `Worker.state`.
 
-    Without it, the answer is no.
+    Without it, the result is False.
     """
     try:
         tasks = worker.state.tasks
@@ -64,12 +64,12 @@ async def accept(worker: Worker, op: str, handler: Callable[..., Any]) -> Server
 async def take_socket(comm: Comm, *, called: bool) -> socket.socket | None:
     """Take the socket of a plain TCP connection from Dask, by `TCP.stream`.
 
-    For other connections, and without streams, the result is None. ``called`` tells
-    whether this end has called the other one.
+    For other connections, and without streams, the result is None. ``called`` is true
+    on the end that has opened the connection.
 
-    While Dask has a socket, it may read what is not meant for it. So neither end may
-    send before the other has taken its socket. The end that was called says when it
-    has, and waits for the other.
+    While Dask has a socket, it may read data that are meant for the fit. So neither end
+    may send data before the other one has taken its socket. The end that was called
+    sends a byte when it has, and waits for one from the other end.
     """
     stream = getattr(comm, "stream", None)
     # Streams of TLS are of a subclass.

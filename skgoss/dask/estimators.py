@@ -30,7 +30,7 @@ from skgoss.utils import disk, messages, sklearn_private
 from skgoss.utils.public import set_module
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-Cluster = TypeVar("Cluster", bound="_OnCluster")
+Cluster = TypeVar("Cluster", bound="_ClusterModel")
 
 _NOTE = """
 
@@ -42,7 +42,7 @@ local estimator returns a list. Chunk lengths are known if those of ``X`` are kn
 Predictions of rows in memory are computed at once, in this process.
 """
 
-# What the docstrings of all estimators on a cluster say; {local} is the local one.
+# The common part of the docstrings; {local} is the name of the local estimator.
 _ON_CLUSTER = """\
 The rows stay on the workers that hold them. The model is identical to the
 model of `{local}` on the same rows, in the order of the partitions.
@@ -77,12 +77,12 @@ n_classes_ : int
 """
 
 
-def _on_cluster(method: Function) -> Function:
+def _fit_on_cluster(method: Function) -> Function:
     """``fit`` of a local estimator, described for Dask collections."""
 
     @functools.wraps(method)
     def fit(self: Any, *args: Any, **kwargs: Any) -> Any:
-        # As in LightGBM, estimators without queries take the argument of those with.
+        # As in LightGBM, estimators that do not rank accept ``group=None``.
         if kwargs.get("group", self) is None:
             del kwargs["group"]
         return method(self, *args, **kwargs)
@@ -98,22 +98,24 @@ def _lazy(method: Function) -> Function:
         if not partitions.is_lazy(X):
             return method(self, X, *args, **kwargs)
         check_is_fitted(self)
-        return partition_predictions.lazily(method, self.to_local(), X, args, kwargs)
+        return partition_predictions.predict_lazily(
+            method, self.to_local(), X, args, kwargs
+        )
 
-    doc, mark, rest = inspect.cleandoc(method.__doc__ or "").partition("\nExamples\n")
-    predict.__doc__ = f"{doc.rstrip()}{_NOTE}{mark}{rest}"
+    doc, mark, end = inspect.cleandoc(method.__doc__ or "").partition("\nExamples\n")
+    predict.__doc__ = f"{doc.rstrip()}{_NOTE}{mark}{end}"
     return cast(Function, predict)
 
 
-def _of_collections(method: Function) -> Function:
-    """``score`` of a local estimator, also for Dask collections."""
+def _score_collections(method: Function) -> Function:
+    """``score`` of a local estimator that also accepts Dask collections."""
 
     @functools.wraps(method)
     def score(self: Any, X: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
         if not partitions.is_lazy(X):
             return method(self, X, y, *args, **kwargs)
         predicted = self.predict(X).compute()
-        # One by one: Dask warns of arrays and frames that are computed together.
+        # One by one: Dask warns if arrays and frames are computed together.
         y, args, kwargs = (compute(value)[0] for value in (y, args, kwargs))
         scored = self.to_local()
         scored.predict = lambda X: predicted
@@ -134,8 +136,8 @@ def _documented(cls: type[Cluster]) -> type[Cluster]:
     return docstrings.describe_estimator(cls)
 
 
-class _OnCluster(LGBMModel):
-    """What the estimators on a cluster have in common."""
+class _ClusterModel(LGBMModel):
+    """The common part of the estimators on a cluster."""
 
     # The class of the estimator that each worker fits.
     _local: type[LGBMModel]
@@ -161,7 +163,7 @@ class _OnCluster(LGBMModel):
         return default_client() if self.client is None else self.client
 
     def _waiting_client(self) -> Client:
-        """The client, if calls can wait for what it does."""
+        """The client; ValueError if calls cannot wait for it."""
         client = self._client()
         if not isinstance(client, Client):
             name = messages.type_name(client)
@@ -197,7 +199,7 @@ class _OnCluster(LGBMModel):
     def __sklearn_clone__(self) -> Self:
         plain = self.__new__(type(self))
         plain.__dict__.update(vars(self), client=None)
-        cloned = super(_OnCluster, plain).__sklearn_clone__()
+        cloned = super(_ClusterModel, plain).__sklearn_clone__()
         cloned.client = self.client
         return cloned
 
@@ -214,14 +216,14 @@ class _OnCluster(LGBMModel):
         sets, delayed = partitions.cut(
             input_sets(X, y, arguments, settings, is_lazy=True)
         )
-        calls = callbacks.own_copies(arguments.callbacks)
-        others = {
-            "callbacks": calls,
+        fit_callbacks = callbacks.own_copies(arguments.callbacks)
+        local_values = {
+            "callbacks": fit_callbacks,
             "init_model": init_model(arguments.init_model),
             "groups": compute(arguments.groups)[0],
             "time": compute(arguments.time)[0],
         }
-        arguments = dataclasses.replace(arguments, **(NO_ROWS | others))
+        arguments = dataclasses.replace(arguments, **(NO_ROWS | local_values))
         has_callbacks = vars(self).keys() & sklearn_private.CALLBACK_ATTRIBUTES
         hooks = None
         if has_callbacks:
@@ -232,7 +234,7 @@ class _OnCluster(LGBMModel):
             hooks.begin()
         model = fits.run(client, work, delayed, events)
         self._keep(model.with_record(self._record()))
-        for call in calls:
+        for call in fit_callbacks:
             if isinstance(call, Recorder):
                 call.eval_result.clear()
                 call.eval_result.update(self.evals_result_)
@@ -248,7 +250,7 @@ class _OnCluster(LGBMModel):
             "_unused_params",
         } & vars(self).keys()
         local.__dict__.update({name: vars(self)[name] for name in names})
-        # All workers get the same number, and need no file of this machine.
+        # All workers must draw the same numbers, and cannot read files of this machine.
         local.random_state = parameters.draw_seed(self.random_state)
         for option in ("forcedsplits_filename", "forcedbins_filename"):
             contents = disk.json_contents(getattr(self, option), option)
@@ -258,7 +260,7 @@ class _OnCluster(LGBMModel):
 
 @set_module("skgoss.dask")
 @_documented
-class DaskLGBMClassifier(_OnCluster, LGBMClassifier):
+class DaskLGBMClassifier(_ClusterModel, LGBMClassifier):
     """LGBMClassifier for data on the workers of a Dask cluster.
 
     {on_cluster}
@@ -270,17 +272,17 @@ class DaskLGBMClassifier(_OnCluster, LGBMClassifier):
     """
 
     _local = LGBMClassifier
-    fit = _on_cluster(LGBMClassifier.fit)
+    fit = _fit_on_cluster(LGBMClassifier.fit)
     predict = _lazy(LGBMClassifier.predict)
     predict_proba = _lazy(LGBMClassifier.predict_proba)
     decision_function = _lazy(LGBMClassifier.decision_function)
     predict_set = _lazy(LGBMClassifier.predict_set)
-    score = _of_collections(LGBMClassifier.score)
+    score = _score_collections(LGBMClassifier.score)
 
 
 @set_module("skgoss.dask")
 @_documented
-class DaskLGBMRegressor(_OnCluster, LGBMRegressor):
+class DaskLGBMRegressor(_ClusterModel, LGBMRegressor):
     """LGBMRegressor for data on the workers of a Dask cluster.
 
     {on_cluster}
@@ -291,15 +293,15 @@ class DaskLGBMRegressor(_OnCluster, LGBMRegressor):
     """
 
     _local = LGBMRegressor
-    fit = _on_cluster(LGBMRegressor.fit)
+    fit = _fit_on_cluster(LGBMRegressor.fit)
     predict = _lazy(LGBMRegressor.predict)
     predict_interval = _lazy(LGBMRegressor.predict_interval)
-    score = _of_collections(LGBMRegressor.score)
+    score = _score_collections(LGBMRegressor.score)
 
 
 @set_module("skgoss.dask")
 @_documented
-class DaskLGBMRanker(_OnCluster, LGBMRanker):
+class DaskLGBMRanker(_ClusterModel, LGBMRanker):
     """LGBMRanker for data on the workers of a Dask cluster.
 
     Pass the queries as ``qid`` or ``group``; all rows of a query must be in one
@@ -314,6 +316,6 @@ class DaskLGBMRanker(_OnCluster, LGBMRanker):
     """
 
     _local = LGBMRanker
-    fit = _on_cluster(LGBMRanker.fit)
+    fit = _fit_on_cluster(LGBMRanker.fit)
     predict = _lazy(LGBMRanker.predict)
-    score = _of_collections(LGBMRanker.score)
+    score = _score_collections(LGBMRanker.score)

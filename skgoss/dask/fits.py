@@ -1,4 +1,4 @@
-"""A fit on a cluster: what the client does, and what each worker does."""
+"""A fit on a cluster: the work of the client, and that of each worker."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ _CATEGORIES = {
 
 
 def checked(estimator: LGBMModel, X: Any, arguments: FitArguments) -> Settings:
-    """The options of a fit, which no worker has seen yet.
+    """The options of a fit, checked before the workers get them.
 
     ValueError if one of them has an invalid value, or cannot be used on a cluster.
     """
-    # The workers' fit warns of the same.
+    # The workers give the same warnings.
     token = LISTENER.set(lambda message, category: None)
     try:
         settings = estimator._settings(X, arguments)
@@ -49,7 +49,7 @@ def checked(estimator: LGBMModel, X: Any, arguments: FitArguments) -> Settings:
 
 @dataclass(frozen=True)
 class Work:
-    """What each process of a fit does."""
+    """The work of each process of a fit."""
 
     estimator: LGBMModel  # a local one, to be fitted
     arguments: FitArguments  # those that do not belong to a set of rows
@@ -60,13 +60,15 @@ class Work:
         self, collectives: DaskCollectives, held: dict[Any, parts.Part], n_threads: int
     ) -> FittedModel:
         """Fit a model to the rows of this process."""
-        # Other processes would say the same as the first.
-        tell = collectives.tell if collectives.rank == 0 else lambda event: None
+        # All processes have the same messages. The first one reports them.
+        send_event = (
+            collectives.send_event if collectives.rank == 0 else lambda event: None
+        )
         token = LISTENER.set(
-            lambda text, kind: tell(["message", text, kind and kind.__name__])
+            lambda text, kind: send_event(["message", text, kind and kind.__name__])
         )
         try:
-            return self._model(collectives, held, n_threads, tell)
+            return self._model(collectives, held, n_threads, send_event)
         finally:
             LISTENER.reset(token)
 
@@ -75,36 +77,36 @@ class Work:
         collectives: DaskCollectives,
         held: dict[Any, parts.Part],
         n_threads: int,
-        tell: Callable[[Any], None],
+        send_event: Callable[[Any], None],
     ) -> FittedModel:
-        # To continue from a model, scores are computed from the values.
+        # A fit that continues from a model needs the values, to compute its scores.
         is_stacked = self.arguments.init_model is None
-        sets = parts.together(collectives, self.sets, held, is_stacked=is_stacked)
-        calls = list(self.arguments.callbacks)
+        sets = parts.assemble(collectives, self.sets, held, is_stacked=is_stacked)
+        fit_callbacks = list(self.arguments.callbacks)
         if self.reports_rounds and collectives.rank == 0:
-            calls.append(_RoundReporter(tell))
+            fit_callbacks.append(_RoundReporter(send_event))
         if collectives.n_ranks == 1:
-            calls.append(_CancellationCheck(collectives))
-        arguments = dataclasses.replace(self.arguments, callbacks=calls)
+            fit_callbacks.append(_CancellationCheck(collectives))
+        arguments = dataclasses.replace(self.arguments, callbacks=fit_callbacks)
         fit = self.estimator._prepare(
             sets,
             arguments,
             self.estimator._settings(sets[0].X, arguments),
             n_threads if self.estimator.n_jobs is None else None,
         )
-        # Nothing here holds the rows, which the fit forgets when they are in bins.
+        # Keep no reference to the rows: the fit frees them when they are in bins.
         del sets
         return fit.model(Booster._from_model)
 
 
 class _RoundReporter(Listener):
-    """The callback that tells the client of each round."""
+    """The callback that reports each round to the client."""
 
     order = 5
     only_watches = True
 
-    def __init__(self, tell: Callable[[Any], None]) -> None:
-        self.tell = tell
+    def __init__(self, send_event: Callable[[Any], None]) -> None:
+        self.send_event = send_event
 
     def __call__(self, env: CallbackEnv) -> None:
         results = [
@@ -112,11 +114,14 @@ class _RoundReporter(Listener):
             for name, metric, value, maximize in env.evaluation_result_list
         ]
         rounds = env.iteration, env.begin_iteration, env.end_iteration
-        self.tell(["round", *rounds, results])
+        self.send_event(["round", *rounds, results])
 
 
 class _CancellationCheck(Listener):
-    """The callback that ends a cancelled fit of one process, which sends nothing."""
+    """The callback that ends a cancelled fit of one process.
+
+    With several processes, collective operations raise the error.
+    """
 
     before_iteration = True
     only_watches = True
@@ -129,7 +134,7 @@ class _CancellationCheck(Listener):
 
 
 class ClientEvents:
-    """What the client does with the events of the processes."""
+    """Handles the events of the processes in the client."""
 
     def __init__(
         self, settings: Settings, hooks: sklearn_private.RoundHooks | None
@@ -140,7 +145,7 @@ class ClientEvents:
 
     @property
     def needs_rounds(self) -> bool:
-        """Whether the ends of rounds are events."""
+        """Whether the end of each round must be reported."""
         return self.bar is not None or self.hooks is not None
 
     def __call__(self, event: list[Any]) -> None:
@@ -148,7 +153,7 @@ class ClientEvents:
         getattr(self, kind)(*what)
 
     def message(self, text: str, category: str | None) -> None:
-        """A message, or a warning."""
+        """Show a message or a warning."""
         if category is None:
             callbacks.say(text)
         else:
@@ -157,7 +162,7 @@ class ClientEvents:
     def round(
         self, iteration: int, begin: int, end: int, results: list[list[Any]]
     ) -> None:
-        """The end of a round."""
+        """Report the end of a round to the progress bar and to scikit-learn."""
         if self.bar is not None:
             evaluated = [EvalResult(*result) for result in results]
             self.bar(CallbackEnv(None, {}, iteration, begin, end, evaluated))
@@ -169,7 +174,7 @@ class ClientEvents:
             )
 
     def close(self) -> None:
-        """The fit has ended, perhaps by an error."""
+        """Close the progress bar, after a fit that ended in any way."""
         if self.bar is not None:
             self.bar.close()
 
@@ -184,8 +189,8 @@ def _no_model() -> dict[str, Any]:
 def _call_pickled(pickled: bytes, *args: Any) -> FittedModel:
     """Call a pickled function.
 
-    Functions of users may be in modules that workers do not have. If Dask
-    unpickled them, the worker would be lost.
+    Users' functions may be in modules that workers do not have. If Dask itself
+    unpickled such a function, the worker would be lost.
     """
     return pickle.loads(pickled)(*args)
 
@@ -204,6 +209,6 @@ def run(
         )
     finally:
         events.close()
-        # An error of a part keeps the frames in which it was raised, and so the parts.
+        # The traceback of a part's error refers to frames that hold the parts.
         for future in futures:
             future.release()

@@ -23,7 +23,7 @@ INTERVAL = 1.0
 # If a rank has aborted, seconds to wait for the error of the rank that was the cause.
 PATIENCE = 5.0
 
-# What is called with the events of each fit of this process.
+# The function that is called with the events of each fit of this process.
 _listeners: dict[str, Callable[[Any], None]] = {}
 
 
@@ -43,9 +43,9 @@ def run(
     """Call a function on each worker that holds parts of the data.
 
     Each of these workers is a rank of the fit. The calls run at the same time, each in
-    a task, and communicate by collective operations. The tasks leave their slots to
-    others as soon as they run, so that fits at the same time on workers of one thread
-    do not wait for each other.
+    a task, and communicate by collective operations. The tasks secede from the thread
+    pool as soon as they run, so that several fits on workers with one thread do not
+    wait for each other.
 
     ``parts`` are futures by any keys. Parts stay where they are. Of the workers that
     hold a part, the one with the fewest bytes of earlier parts is chosen. With
@@ -54,14 +54,14 @@ def run(
 
     ``work(collectives, held, n_threads)`` is pickled. ``held`` are the values of the
     parts of the rank, by their keys, in the order of ``parts``. ``n_threads`` is the
-    number of threads of the worker. ``collectives.tell(event)`` sends a small event to
-    the client: ``on_event`` is called with it in the thread of the caller. If it
-    raises, the fit ends with this exception. ``name`` is what the tasks are called on
-    the dashboard, such as ``"LGBMClassifier.fit"``.
+    number of threads of the worker. ``collectives.send_event(event)`` sends a small
+    event to the client, where ``on_event`` is called with it in the thread of the
+    caller. If it raises, the fit ends with this exception. ``name`` is the name of the
+    tasks on the dashboard, such as ``"LGBMClassifier.fit"``.
 
-    Returns what the function returned on rank 0. What it returned on the other ranks is
-    dropped, on their workers. What it raises on a rank is raised here, while the others
-    stop at their next collective operation; and WorkersLost if a worker died or left
+    Returns the result of the function on rank 0. The results of the other ranks are
+    dropped, on their workers. An exception on a rank is raised here, and the other
+    ranks stop at their next collective operation. WorkersLost if a worker died or left
     the cluster.
     """
     _wait_for(parts)
@@ -89,7 +89,7 @@ def _wait_for(parts: Mapping[Hashable, Future[Any]]) -> None:
 def _deal(
     client: Client, parts: Mapping[Hashable, Future[Any]], allowed: set[str]
 ) -> dict[str, list[Hashable]]:
-    """Which worker takes which parts; the worker of the first part comes first."""
+    """The parts that each worker uses; the worker of the first part comes first."""
     futures = list(parts.values())
     holders = client.who_has(futures)
     n_bytes = client.nbytes([future.key for future in futures], summary=False)
@@ -104,10 +104,10 @@ def _deal(
 
 
 class _Run:
-    """A fit on the workers, as its client sees it.
+    """The state of a fit in the client.
 
-    What happens on the cluster puts a function into the inbox. The thread that waits
-    for the fit calls it: so callbacks run in that thread, and interrupts get through.
+    Each event on the cluster puts a function into the inbox, which the thread that
+    waits for the fit calls. So callbacks run in that thread, and it can be interrupted.
     ``workers`` are the addresses of the workers, by rank.
     """
 
@@ -125,7 +125,8 @@ class _Run:
         self.inbox: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self.futures: list[Future[Any]] = []
         self.unfinished = set(range(len(workers)))
-        # An error whose cause is on another rank, and until when that is awaited.
+        # An error whose cause is on another rank, and the time at which to raise it if
+        # that rank has not reported the cause.
         self.aborted: tuple[FitAborted, float] | None = None
 
     def start(
@@ -147,7 +148,7 @@ class _Run:
             _listeners[self.fit] = lambda event: self.inbox.put(
                 partial(on_event, event)
             )
-            self.client.subscribe_topic(topic, _take_event)
+            self.client.subscribe_topic(topic, _dispatch_event)
         for rank, worker in enumerate(self.workers):
             future = self.client.submit(
                 _task,
@@ -162,8 +163,8 @@ class _Run:
                 workers=[worker],
                 pure=False,
             )
-            look = partial(self.look, rank)
-            future.add_done_callback(lambda _, look=look: self.inbox.put(look))
+            react = partial(self.task_ended, rank)
+            future.add_done_callback(lambda _, react=react: self.inbox.put(react))
             self.futures.append(future)
 
     def result(self) -> Any:
@@ -183,8 +184,8 @@ class _Run:
                 self.check()
                 timeout *= 2
 
-    def look(self, rank: int) -> None:
-        """See how the task of a rank has ended."""
+    def task_ended(self, rank: int) -> None:
+        """Raise the error of a task that has ended, if it failed."""
         future = self.futures[rank]
         if future.status == "finished":
             self.unfinished.remove(rank)
@@ -199,7 +200,7 @@ class _Run:
             raise RuntimeError(f"The fit was cancelled: {error}") from error
 
     def check(self) -> None:
-        """Raise an exception if workers are gone whose tasks have not finished."""
+        """Raise an exception if a worker whose task has not finished is gone."""
         # If the scheduler is lost, the client cancels its futures.
         if self.client.status != "running":
             return
@@ -219,14 +220,14 @@ class _Run:
             raise self.aborted[0]
 
     def end(self) -> None:
-        """Cancel the tasks that still run, and drop what the others returned."""
+        """Cancel the tasks that still run, and drop the results of all."""
         _listeners.pop(self.fit, None)
         if self.client.status == "running":
             self.client.cancel(self.futures)
 
 
-def _take_event(event: tuple[float, dict[str, Any]]) -> None:
-    """Pass an event on to the fit that it comes from, if it still runs."""
+def _dispatch_event(event: tuple[float, dict[str, Any]]) -> None:
+    """Pass an event to the listener of its fit, if the fit still runs."""
     _, message = event
     listener = _listeners.get(message["fit"])
     if listener is not None:

@@ -17,7 +17,7 @@ from skgoss.dask import parts
 from skgoss.estimators.base import LGBMModel
 
 
-def lazily(
+def predict_lazily(
     method: Callable[..., Any],
     estimator: LGBMModel,
     X: Any,
@@ -26,9 +26,9 @@ def lazily(
 ) -> Any:
     """Predict for a Dask collection: a Dask array with the partitions of ``X``.
 
-    ``method(estimator, X, *args, **kwargs)`` predicts for rows in memory. Where it
-    returns a list, there is a list of Dask arrays. The estimator is a fitted local one.
-    Each worker that predicts gets it once.
+    ``method(estimator, X, *args, **kwargs)`` predicts for rows in memory. If it returns
+    a list, the result is a list of Dask arrays. The estimator is a fitted local one. It
+    is sent once to each worker that predicts.
     """
     partitions = parts.partitions(X)
     n_rows = parts.lengths(X) or [np.nan] * len(partitions)
@@ -60,16 +60,16 @@ def _predicted(
     kwargs: Mapping[str, Any],
     nothing: Any = None,
 ) -> Any:
-    """The output for the rows of a partition, which may have none."""
+    """The output for the rows of a partition: ``nothing`` if it has none."""
     if parts.n_rows_of(rows) == 0:
         return nothing
     return method(estimator, rows, *args, **kwargs)
 
 
 def _one_row(X: Any, estimator: LGBMModel) -> Any:
-    """A row such as those of a collection, to learn the shape of outputs from.
+    """A row like those of a collection, whose output has the shape and dtype of all.
 
-    It has the names of the columns, so that wrong ones raise at once.
+    It has the names of the columns, so that wrong names raise an error at once.
     """
     if hasattr(X, "_meta_nonempty"):
         return X._meta_nonempty.iloc[:1]
@@ -95,7 +95,7 @@ def _one_row(X: Any, estimator: LGBMModel) -> Any:
 def _array(
     name: str, predicted: Sequence[Any], n_rows: Sequence[float], nothing: Any
 ) -> da.Array:
-    """The outputs as an array that has the partitions of the rows, empty ones, too."""
+    """The outputs as an array with the partitions of the rows, including empty ones."""
     columns = nothing.shape[1:]
     blocks: dict[Any, Any] = {
         (name, i, *(0 for _ in columns)): output.key

@@ -1,4 +1,4 @@
-"""Dask collections cut into parts, and the parts of a worker put together."""
+"""Dask collections, cut into parts, and assembled from the parts of a worker."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def partitions(data: Any) -> list[Delayed]:
         whole = data.rechunk({axis: -1 for axis in range(1, data.ndim)})
         return whole.to_delayed().ravel().tolist()
     if hasattr(data, "simplify"):
-        # Reads only the columns that are used. A full optimization would also join
-        # files of few columns, and y would have fewer partitions than X.
+        # So that only the columns that are used are read. A full optimization would
+        # also merge files of few columns, and y would have fewer partitions than X.
         return data.simplify().to_delayed(optimize_graph=False)
     return data.to_delayed()
 
 
 def lengths(data: Any) -> tuple[int, ...] | None:
-    """The number of rows of each partition; None if Dask does not know them."""
+    """The number of rows of each partition; None if it is unknown."""
     if not isinstance(data, da.Array) or np.isnan(data.chunks[0]).any():
         return None
     return data.chunks[0]
@@ -57,9 +57,10 @@ def lengths(data: Any) -> tuple[int, ...] | None:
 
 @dataclass(frozen=True)
 class Column:
-    """Stands for a collection, of which each `Part` of a table has a piece.
+    """Stands in for a collection, whose pieces are in each `Part` of a table.
 
-    ``table`` is the number of the set of rows, and ``number`` that of the collection.
+    A table is a set of rows, whose number is ``table``. ``number`` is that of the
+    collection in the table.
     """
 
     table: int
@@ -68,7 +69,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Part:
-    """Some rows of a set: a piece of each of its collections, by their numbers."""
+    """Some rows of a table: a piece of each of its collections, by their numbers."""
 
     pieces: dict[int, Any]
     n_rows: int
@@ -80,10 +81,10 @@ PartKey = tuple[int, int]
 def cut(sets: Sequence[InputSet]) -> tuple[list[InputSet], dict[PartKey, Delayed]]:
     """Cut the rows of a fit into parts: the partitions of each ``X``.
 
-    Returns the sets with a `Column` in the place of each collection, and a `Part` for
-    each partition, by the numbers of the set and the partition. The training set comes
+    Returns the sets with a `Column` in place of each collection, and a `Part` for each
+    partition, by the numbers of the set and the partition. The training set comes
     first, and evaluation sets that are the training set share its columns. TypeError
-    if data is not lazy, ValueError if collections of a set have different partitions.
+    if data are not lazy, ValueError if collections of a set have different partitions.
     """
     tables: dict[int, _Table] = {}
     without_rows = []
@@ -123,6 +124,7 @@ class _Table:
         return self.columns[id(data)]
 
     def _pieces(self, name: str, data: Any) -> list[Delayed]:
+        """The partitions of a collection; ValueError if they are not those of ``X``."""
         if not is_lazy(data):
             raise TypeError(
                 f"{name} must be a Dask collection or a list of delayed parts, got"
@@ -141,7 +143,7 @@ class _Table:
         return pieces
 
     def _aligned(self, name: str, data: Any) -> Any:
-        """The collection in the partitions of ``X``, if Dask knows all lengths."""
+        """The collection in the partitions of ``X``, if all lengths are known."""
         rows, wanted = lengths(data), lengths(self.X)
         if _holds_sizes(name) or rows is None or wanted in (None, rows):
             return data
@@ -155,18 +157,18 @@ class _Table:
         """A `Part` for each partition."""
         join = delayed(partial(_part, self.names), name="part", pure=False)
         return [
-            join(i, list(of_part))
-            for i, of_part in enumerate(zip(*self.pieces, strict=True))
+            join(i, list(pieces))
+            for i, pieces in enumerate(zip(*self.pieces, strict=True))
         ]
 
 
 def _holds_sizes(name: str) -> bool:
-    """Whether a column has the size of each query, instead of a value for each row."""
+    """Whether a collection has a value for each query and not for each row."""
     return name.endswith("group")
 
 
 def _part(names: Sequence[str], number: int, values: Sequence[Any]) -> Part:
-    """Put the pieces of a partition together."""
+    """The part of a partition; ValueError if its pieces have different lengths."""
     n_rows = n_rows_of(values[0])
     for name, value in zip(names, values, strict=True):
         n = np.sum(np.asarray(value)) if _holds_sizes(name) else n_rows_of(value)
@@ -185,23 +187,23 @@ def n_rows_of(value: Any) -> int:
     return shape[0] if shape else len(value)
 
 
-# --- Parts of a worker together -------------------------------------------------------
+# --- Collections from parts -----------------------------------------------------------
 
 
-def together(
+def assemble(
     collectives: Collectives,
     sets: Sequence[InputSet],
     held: dict[PartKey, Part],
     *,
     is_stacked: bool,
 ) -> list[InputSet]:
-    """Put the parts of each set that a process holds together.
+    """Assemble the rows of each set from the parts of a process.
 
-    The sets have columns instead of rows: see `cut`. Those that are returned have the
-    rows of the process, in the order of its parts. A process without rows gets one of
-    another process. The parts are emptied, so that nothing holds the pieces. If
-    ``is_stacked``, each ``X`` of several pieces becomes a `Stack`, instead of a copy of
-    all its rows. The rest is joined.
+    ``sets`` have columns instead of rows: see `cut`. The sets that are returned have
+    the rows of the process, in the order of its parts. A process without rows gets one
+    row of another process. The parts are emptied, so that nothing refers to the pieces.
+    If ``is_stacked``, each ``X`` of several pieces becomes a `Stack`, instead of a copy
+    of all its rows. Other collections are concatenated.
     """
     columns = {value for rows in sets for value in rows if isinstance(value, Column)}
     stacked = {rows.X for rows in sets} if is_stacked else set()
@@ -210,11 +212,11 @@ def together(
     for table in sorted({column.table for column in columns}):
         local = {i: held[t, i] for t, i in sorted(held) if t == table}
         parts[table] = Parts(collectives, {i: part.n_rows for i, part in local.items()})
-        of_parts = _pieces(collectives, list(local.values()), sets[table].name)
+        part_pieces = _pieces(collectives, list(local.values()), sets[table].name)
         locations = [f"part {i}" for i, part in local.items() if part.n_rows > 0]
         for column in columns:
             if column.table == table:
-                pieces = [pieces.pop(column.number) for pieces in of_parts]
+                pieces = [pieces.pop(column.number) for pieces in part_pieces]
                 whole = (
                     Stack(pieces, locations)
                     if column in stacked and len(pieces) > 1
@@ -237,30 +239,30 @@ def together(
 def _pieces(
     collectives: Collectives, parts: Sequence[Part], name: str
 ) -> list[dict[int, Any]]:
-    """The pieces of the parts that have rows; if none has, a row of another process."""
-    of_parts = [part.pieces for part in parts if part.n_rows > 0]
-    if all(collectives.all_gather(len(of_parts) > 0)):
-        return of_parts
+    """The pieces of the parts that have rows, or a row of another process."""
+    part_pieces = [part.pieces for part in parts if part.n_rows > 0]
+    if all(collectives.all_gather(len(part_pieces) > 0)):
+        return part_pieces
     row, first = None, np.zeros(1, dtype=np.int64)
-    if of_parts:
-        row = {k: input_rows.take(v, first) for k, v in of_parts[0].items()}
+    if part_pieces:
+        row = {k: input_rows.take(v, first) for k, v in part_pieces[0].items()}
     rows = [row for row in collectives.all_gather(row) if row is not None]
     if not rows:
         raise ValueError(f"The set {name!r} has no rows.")
-    return of_parts or rows[:1]
+    return part_pieces or rows[:1]
 
 
-def _distinct(value: Any, others: Collection[Any]) -> Any:
-    """The value, or a copy if it is the same object as one of the others.
+def _distinct(value: Any, earlier: Collection[Any]) -> Any:
+    """The value, or a copy if it is the same object as an earlier one.
 
-    A fit treats one object in two arguments as the same data. Dask may keep equal
-    values as one object, which only processes of a single part would get as such.
+    A fit treats one object in two arguments as the same data. Dask may merge equal
+    values into one object, which would only matter in processes of a single part.
     """
-    return copy.copy(value) if any(value is other for other in others) else value
+    return copy.copy(value) if any(value is other for other in earlier) else value
 
 
 def joined(pieces: Sequence[Any]) -> Any:
-    """The rows of all pieces, one below the other."""
+    """The rows of all pieces, concatenated."""
     if len(pieces) == 1:
         return pieces[0]
     if any(map(sparse.issparse, pieces)):
@@ -279,7 +281,7 @@ def joined(pieces: Sequence[Any]) -> Any:
 
 
 def _joined_pandas(pieces: Sequence[Any]) -> Any:
-    """Series or frames of pandas; columns of categories get those of all pieces."""
+    """Concatenated series or frames of pandas, with the categories of all pieces."""
     import pandas as pd
 
     if not isinstance(pieces[0], pd.DataFrame):

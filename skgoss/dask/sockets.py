@@ -1,4 +1,4 @@
-"""Collective operations by sockets, one for each pair of ranks."""
+"""Collective operations over sockets, one for each pair of ranks."""
 
 from __future__ import annotations
 
@@ -13,40 +13,44 @@ from skgoss.distributed.collectives import Collectives
 
 READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 
-# Frames of at most this total size, in bytes, are sent at once.
-MOST_BYTES_JOINED = 1 << 14
+# Frames of at most this total size, in bytes, are joined and sent at once.
+MAX_JOINED_BYTES = 1 << 14
 
 Frame = bytes | memoryview
 Transfer = Generator[None, None, Any]
 
 
 class FitAborted(RuntimeError):
-    """A rank cannot go on: another one is gone, or the fit was cancelled."""
+    """A rank cannot continue: another one is gone, or the fit was cancelled."""
 
 
 def pack(value: Any) -> list[Frame]:
-    """A value as frames to send: sizes and pickle, then the buffers left out of it."""
+    """A value as frames to send.
+
+    The first has the number of frames, their sizes, and the pickle. The other ones are
+    the buffers that the pickle leaves out.
+    """
     buffers: list[pickle.PickleBuffer] = []
     head = pickle.dumps(value, 5, buffer_callback=buffers.append)
     raw = [buffer.raw() for buffer in buffers]
     sizes = [len(head), *map(len, raw)]
     head = struct.pack(f"<Q{len(sizes)}Q", len(sizes), *sizes) + head
-    return [head, *raw] if sum(sizes) > MOST_BYTES_JOINED else [b"".join([head, *raw])]
+    return [head, *raw] if sum(sizes) > MAX_JOINED_BYTES else [b"".join([head, *raw])]
 
 
 def _send(to: socket.socket, frames: list[Frame]) -> Transfer:
-    """Send what `pack` returned; yield wherever the socket must be waited for."""
+    """Send the frames of `pack`; yield whenever the socket would block."""
     for frame in frames:
-        rest = memoryview(frame)
-        while rest:
+        remaining = memoryview(frame)
+        while remaining:
             try:
-                rest = rest[to.send(rest) :]
+                remaining = remaining[to.send(remaining) :]
             except BlockingIOError:
                 yield
 
 
 def _receive(from_: socket.socket) -> Transfer:
-    """Receive a value; yield wherever the socket must be waited for."""
+    """Receive a value; yield whenever the socket would block."""
     (n_frames,) = struct.unpack("<Q", (yield from _read(from_, 8)))
     sizes = struct.unpack(f"<{n_frames}Q", (yield from _read(from_, 8 * n_frames)))
     frames = []
@@ -56,24 +60,25 @@ def _receive(from_: socket.socket) -> Transfer:
 
 
 def _read(from_: socket.socket, n_bytes: int) -> Transfer:
+    """Receive some bytes; yield whenever the socket would block."""
     received = bytearray(n_bytes)
-    rest = memoryview(received)
-    while rest:
+    remaining = memoryview(received)
+    while remaining:
         try:
-            n_read = from_.recv_into(rest)
+            n_read = from_.recv_into(remaining)
         except BlockingIOError:
             yield
             continue
         if n_read == 0:
             raise ConnectionResetError("The other end has closed the connection.")
-        rest = rest[n_read:]
+        remaining = remaining[n_read:]
     return received
 
 
 class SocketCollectives(Collectives):
-    """Collective operations by a socket to each other rank, which does not block.
+    """Collective operations over a non-blocking socket to each other rank.
 
-    This rank has sent values to all others ``n_collectives`` times, and ``n_bytes``.
+    ``n_collectives`` counts the operations, and ``n_bytes`` what this rank has sent.
     """
 
     def __init__(self, rank: int, sockets: Mapping[int, socket.socket]) -> None:
@@ -90,7 +95,7 @@ class SocketCollectives(Collectives):
         to_pack = {id(values[other]): values[other] for other in self._sockets}
         packed = {key: pack(value) for key, value in to_pack.items()}
         frames = {other: packed[id(values[other])] for other in self._sockets}
-        self.n_bytes += sum(len(frame) for of in frames.values() for frame in of)
+        self.n_bytes += sum(sum(map(len, sent)) for sent in frames.values())
         self.n_collectives += 1
         received = self._transfer(frames)
         received[self.rank] = values[self.rank]
@@ -123,7 +128,7 @@ class SocketCollectives(Collectives):
         return received
 
     def _watch(self, other: int, events: int) -> None:
-        """Wait for these events of a socket from now on."""
+        """Set the events that `_wait` waits for on a socket."""
         if events == self._watched.get(other, 0):
             return
         if self._watched.pop(other, 0):

@@ -1,9 +1,9 @@
 """Files of binned data: zip archives of arrays, as `numpy.savez` writes them.
 
-The members ``data/*.npy`` hold the binned data, ``fields/*.npy`` what belongs to its
-rows. ``skgoss.json`` holds the version of the format, and all that is no array as
-`values.encode` writes it. Nothing is compressed. The member ``padding`` makes a file
-as large as the memory that it claims: see `binned_state.claim`.
+The members ``data/*.npy`` hold the binned data, and ``fields/*.npy`` the fields of its
+rows. ``skgoss.json`` holds the version of the format, and all values that are not
+arrays, as `plain_values.encode` writes them. Nothing is compressed. The member
+``padding`` makes a file as large as the memory that it needs: see `binned_state.claim`.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ _JSON, _PADDING = "skgoss.json", "padding"
 _OWNER = f"the member {_JSON}"
 _SECTIONS = {"data": dict, "fields": dict}
 
-_ZIP, _END_OF_ZIP, _END_SIZE = b"PK\3\4", b"PK\5\6", 22
+_ZIP, _ZIP_END, _END_SIZE = b"PK\3\4", b"PK\5\6", 22
 _LIGHTGBM = b"______LightGBM_Binary_File_Token______"
 
-# What `zipfile` and `struct` raise besides ValueError.
+# Errors of `zipfile` and `struct`, in addition to ValueError.
 _DAMAGE = (zipfile.BadZipFile, struct.error, EOFError, RuntimeError, OverflowError)
 
 _DTYPE = re.compile(r"\|b1|[<|](?:[iu][1248]|f[248])")
@@ -52,8 +52,8 @@ def write(
 ) -> None:
     """Write binned data to a file. If that fails, an earlier file is unchanged.
 
-    ``fields`` are what belongs to the data: arrays of numbers, and what `values.encode`
-    writes. Anything else is a TypeError.
+    ``fields`` are arrays of numbers, and values that `plain_values.encode` writes.
+    TypeError if there is another one.
     """
     state = binned_state.state(binned)
     with disk.atomic_write(path) as file:
@@ -91,6 +91,7 @@ def write_sections(file: BinaryIO, sections: Sections, min_size: int) -> None:
 
 
 def _encoded(name: str, value: Any) -> Any:
+    """`plain_values.encode`, with an error that names the value."""
     try:
         return plain_values.encode(value)
     except TypeError as error:
@@ -98,7 +99,7 @@ def _encoded(name: str, value: Any) -> Any:
 
 
 def is_binary(path: str | PathLike[str]) -> bool:
-    """Whether a file begins as those of `write` do, or as LightGBM's."""
+    """Whether the first bytes of a file are those of `write`, or of LightGBM."""
     with open(path, "rb") as file:
         return file.read(len(_LIGHTGBM)).startswith((_ZIP, _LIGHTGBM))
 
@@ -106,11 +107,11 @@ def is_binary(path: str | PathLike[str]) -> bool:
 def read(
     path: str | PathLike[str], n_threads: int = 1, memory: Memory = IN_MEMORY
 ) -> tuple[BinnedDataset, dict[str, Any]]:
-    """Read a file that `write` wrote; what fields hold is not checked.
+    """Read a file of `write`; the values of fields are not checked.
 
-    If the ``memory`` of arrays is in files, the bins stay in this file. ValueError if
-    the file is another one, damaged or changed. ImportError if fields hold values of
-    pandas, and it is not installed.
+    If the ``memory`` of arrays is in files, the bins are mapped from this file.
+    ValueError if the file is not one of `write`, or is damaged. ImportError if fields
+    hold values of pandas, and it is not installed.
     """
     with disk.errors_name_file(path), open(path, "rb") as file:
         size = file.seek(0, 2)
@@ -126,7 +127,7 @@ def read(
 
 
 def _check_ends(file: BinaryIO, size: int) -> None:
-    """Check how the file begins and ends."""
+    """Check the first and last bytes of a file."""
     file.seek(0)
     first = file.read(len(_LIGHTGBM))
     if not first:
@@ -137,11 +138,12 @@ def _check_ends(file: BinaryIO, size: int) -> None:
             " the data set from the original data."
         )
     file.seek(max(0, size - _END_SIZE))
-    if not first.startswith(_ZIP) or file.read(4) != _END_OF_ZIP:
+    if not first.startswith(_ZIP) or file.read(4) != _ZIP_END:
         raise ValueError("the file holds no binned data of skgoss, or is cut off")
 
 
 def _sections(file: BufferedReader, size: int, is_mapped: bool) -> Sections:
+    """Read all members of a file, with their arrays."""
     with zipfile.ZipFile(file) as archive:
         members = archive.infolist()
         _check_members(members, size)
@@ -157,7 +159,10 @@ def _sections(file: BufferedReader, size: int, is_mapped: bool) -> Sections:
 
 
 def _check_members(members: list[zipfile.ZipInfo], size: int) -> None:
-    """Check that members differ, and take no more memory than they have bytes."""
+    """Check that members differ, are not compressed, and do not overlap.
+
+    Then they take no more memory than the file has bytes.
+    """
     names = [member.filename for member in members]
     if _JSON not in names:
         raise ValueError("the file holds no binned data of skgoss")
@@ -191,10 +196,10 @@ def _read_json(content: bytes) -> Sections:
 def _array(
     file: BufferedReader, member: zipfile.ZipInfo, is_mapped: bool
 ) -> NDArray[Any]:
-    """The array of a member, whose header is checked before memory is claimed.
+    """The array of a member, whose header is checked before memory is allocated.
 
-    The array is read without a copy and without its checksum, which `ZipFile.open` and
-    `numpy.lib.format` would make: they take as long as all other work.
+    `ZipFile.open` and `numpy.lib.format` would make a copy and a checksum, which take
+    as long as all other work.
     """
     name = member.filename
     file.seek(member.header_offset)

@@ -1,4 +1,4 @@
-"""What the bins of a `Dataset` were found with: options, categories and columns."""
+"""The inputs of a `Dataset`'s bins: options, categories and columns."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ from skgoss.sources.source import Source
 from skgoss.utils.plain_values import Types, entries
 
 OPTIONS = tuple(BinningOptions.__dataclass_fields__)
-# Other values give other bins, but for `min_child_samples` and the seed.
-_OPTIONS_OF_BINS = (
+# Options whose values determine the bins. The seed is left out, and
+# `min_child_samples`, whose effect `changes` checks.
+_BIN_OPTIONS = (
     "max_bin",
     "max_bin_by_feature",
     "min_data_in_bin",
@@ -47,9 +48,9 @@ _STATE: Types = {
 
 @dataclass(frozen=True)
 class BinningInputs:
-    """What the bins of a data set were found with."""
+    """The inputs from which the bins of a data set were found."""
 
-    options: BinningOptions  # with one value for each column where there are any
+    options: BinningOptions  # those by column have one value for each column
     categorical: Any  # `categorical_feature`: 'auto', None, or names and numbers
     schema: ColumnSchema
     # The names that the user gave the columns, or else those in the data.
@@ -74,7 +75,7 @@ class BinningInputs:
 
     @classmethod
     def from_state(cls, state: Any, binned: BinnedDataset, owner: str) -> BinningInputs:
-        """What `state` returned, checked; ValueError if it contradicts the bins."""
+        """From a `state`, which is checked; ValueError if it contradicts the bins."""
         options, categorical, names_, feature_names, held = entries(
             state, _STATE, owner
         )
@@ -110,45 +111,45 @@ class BinningInputs:
 
     def has_categories(self, schema: ColumnSchema) -> bool:
         """Whether columns have the same categories."""
-        ours, others = self.schema.categories, schema.categories
-        return ours is others or ours.__getstate__() == others.__getstate__()
+        own, other = self.schema.categories, schema.categories
+        return own is other or own.__getstate__() == other.__getstate__()
 
     def changes(
         self,
         binned: BinnedDataset,
         options: BinningOptions,
-        asked: Collection[str],
+        explicit: Collection[str],
         categorical: Any,
         schema: ColumnSchema | None,
     ) -> list[str]:
-        """What must change in bins for a fit, in words; empty if the bins can be used.
+        """The changes of bins that a fit needs, as text; empty: it can use the bins.
 
-        ``asked`` are the options that the fit asks for; the others need not be the
-        same. ``schema`` are the columns that the fit needs; None: it learns them.
+        ``explicit`` are the names of options that must be the same. ``schema`` are the
+        columns that the fit needs; None: it learns them.
         """
         old, new = self.options, by_column(options, binned.n_features, self.names)
         changed = [
             (name, getattr(old, name), getattr(new, name))
-            for name in _OPTIONS_OF_BINS
-            if name in asked and getattr(old, name) != getattr(new, name)
+            for name in _BIN_OPTIONS
+            if name in explicit and getattr(old, name) != getattr(new, name)
         ]
-        least = new.min_child_samples
-        # Columns were left out in which more rows than these are not zero.
-        is_less = least < old.min_child_samples and least <= binned.filtered_rows
-        if "min_child_samples" in asked and is_less:
-            changed.append(("min_child_samples", old.min_child_samples, least))
+        min_rows = new.min_child_samples
+        # With a smaller value, columns that were left out could be split.
+        is_less = min_rows < old.min_child_samples and min_rows <= binned.filtered_rows
+        if "min_child_samples" in explicit and is_less:
+            changed.append(("min_child_samples", old.min_child_samples, min_rows))
         if not self.has_categorical(categorical):
             changed.append(("categorical_feature", self.categorical, categorical))
-        words = [f"change {name} from {a!r} to {b!r}" for name, a, b in changed]
+        texts = [f"change {name} from {a!r} to {b!r}" for name, a, b in changed]
         if schema is not None and not self.has_categories(schema):
-            words.append("take the categories of init_model")
-        return words
+            texts.append("take the categories of init_model")
+        return texts
 
 
 def by_column(
     options: BinningOptions, n_features: int, column_names: Sequence[str] | None
 ) -> BinningOptions:
-    """Options with one value for each column where they are passed by name."""
+    """Options with one value for each column, if they were passed by name."""
     option = "max_bin_by_feature"
     finder = names.ColumnFinder(n_features, column_names)
     return replace(
@@ -168,8 +169,8 @@ def find(
 ) -> tuple[BinnedDataset, BinningInputs]:
     """Find bins, and put the rows into them.
 
-    Bins are found by weight; rows of weight 0 do not count. If ``X`` is a source, which
-    is read in batches, the bins lie in ``memory``.
+    Bins depend on the weights; rows of weight 0 are ignored. If ``X`` is a source,
+    which is read in batches, the bins are made in ``memory``.
     """
     if isinstance(X, Source):
         return _find_streamed(X, weight, options, reading, n_threads, memory)
@@ -224,8 +225,8 @@ Found = tuple[BinnedDataset, BinningInputs]
 def joined(first: Found, second: Found, n_threads: int) -> Found:
     """Put the columns of two data sets side by side; ValueError if their rows differ.
 
-    A name of the second data set that the first has, too, gets the prefix 'D2_', or
-    'D3_' and so on if there is such a name, too.
+    A name of the second data set that already exists gets the prefix 'D2_', or 'D3_'
+    and so on if that name exists, too.
     """
     (binned, inputs), (other, added) = first, second
     max_bin = None
@@ -240,8 +241,10 @@ def joined(first: Found, second: Found, n_threads: int) -> Found:
         added.schema.categories, binned.n_features
     )
     column_names = _joined_names(first, second)
-    in_schema = None if column_names is None else np.array(column_names, dtype=object)
-    schema = ColumnSchema(both.n_features, in_schema, categories)
+    schema_names = (
+        None if column_names is None else np.array(column_names, dtype=object)
+    )
+    schema = ColumnSchema(both.n_features, schema_names, categories)
     categorical = sorted(categories.vocabularies)
     forced = dict(inputs.options.forcedbins_filename or {})
     for j, bounds in (added.options.forcedbins_filename or {}).items():
@@ -253,14 +256,15 @@ def joined(first: Found, second: Found, n_threads: int) -> Found:
 
 
 def _joined_names(first: Found, second: Found) -> list[str] | None:
+    """The names of all columns of two data sets; None if neither has names."""
     both = [inputs.names for _, inputs in (first, second)]
     if both == [None, None]:
         return None
-    joined, others = (
+    joined, added = (
         dict.fromkeys(map(str, names.default(data.n_features) if n is None else n))
         for (data, _), n in zip((first, second), both, strict=True)
     )
-    for name in others:
-        words = itertools.chain([name], (f"D{n}_{name}" for n in itertools.count(2)))
-        joined[next(word for word in words if word not in joined)] = None
+    for name in added:
+        tried = itertools.chain([name], (f"D{n}_{name}" for n in itertools.count(2)))
+        joined[next(unused for unused in tried if unused not in joined)] = None
     return list(joined)

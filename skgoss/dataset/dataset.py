@@ -1,4 +1,4 @@
-"""Rows and what belongs to them, binned once for any number of fits."""
+"""Rows with labels, weights and other fields, binned once for any number of fits."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ class Dataset(FieldAccess, SavedDataset):
         self._lock = Lock()
         self._binned: BinnedDataset | None = None
         self._inputs: BinningInputs | None = None
-        # The file in which the bins lie; None: they lie elsewhere.
+        # The file from which the bins are mapped; None: they are not.
         self._mapped: FileState | None = None
         self._keeps_values = False
         self._fields = Fields()
@@ -166,9 +166,11 @@ class Dataset(FieldAccess, SavedDataset):
         self.used_indices: NDArray[np.int64] | None = None
         self.free_raw_data = free_raw_data
         self.memory_map = _checked_folder(memory_map)
-        of_files, others = parameters.file_options(_checked_params(params), "Dataset")
-        self._raw = RawData(data, FileOptions(**of_files))
-        self.params = parameters.resolve_or_warn(others, "Dataset")
+        file_options, remaining = parameters.file_options(
+            _checked_params(params), "Dataset"
+        )
+        self._raw = RawData(data, FileOptions(**file_options))
+        self.params = parameters.resolve_or_warn(remaining, "Dataset")
         if reference is not None:
             self.set_reference(reference)
         self.label = label
@@ -248,7 +250,7 @@ class Dataset(FieldAccess, SavedDataset):
         with self._lock:
             inputs = self._inputs
             if inputs is not None and not inputs.has_categorical(wanted):
-                self._raw.check_there(
+                self._raw.check_not_freed(
                     f"change categorical_feature from {inputs.categorical!r} to"
                     f" {wanted!r}"
                 )
@@ -276,7 +278,7 @@ class Dataset(FieldAccess, SavedDataset):
         if self._schema is None:
             return None
         values = self._schema.categories.values(needs_encoding=True)
-        return [list(of_column) for of_column in values.values()] or None
+        return list(map(list, values.values())) or None
 
     def feature_num_bin(self, feature: int | str) -> int:
         """Return the number of bins of a column.
@@ -372,7 +374,7 @@ class Dataset(FieldAccess, SavedDataset):
                 self.data, self.used_indices = self.get_data(), None
             if not self._fits(reference._binned, reference._schema):
                 if self._binned is not None:
-                    self._raw.check_there("change its reference")
+                    self._raw.check_not_freed("change its reference")
                 self._binned = self._inputs = None
             self.reference = reference
         return self
@@ -493,7 +495,7 @@ def _checked_folder(memory_map: Any) -> str | None:
 
 
 def _chosen_categories(argument: Any, option: Any) -> Any:
-    """The categorical columns, of the argument and the option of the same name."""
+    """The categorical columns: the argument, or else the option of the same name."""
     argument, option = _checked_categories(argument), _checked_categories(option)
     if argument == "auto":
         return option

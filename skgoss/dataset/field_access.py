@@ -39,10 +39,11 @@ class FieldAccess(BinnedOnDemand):
 
     @property
     def version(self) -> int:
-        """How often a field has been set."""
+        """The number of times that a field has been set."""
         return self._fields.version
 
     def _with_field(self, name: str, value: Any) -> Fields:
+        """The fields with another value of one: an array, or names of columns."""
         is_named = dataset_fields.names_columns(value)
         if is_named and self._binned is None and self._raw.has_named_columns:
             return self._fields.with_column(name, value)
@@ -91,7 +92,7 @@ class FieldAccess(BinnedOnDemand):
         Parameters
         ----------
         field_name : {'label', 'weight', 'group', 'init_score', 'position'}
-            What to set, as the attributes are named.
+            The name of the field.
         data : array-like or None
             The values, as in the constructor. None removes the field.
 
@@ -137,7 +138,7 @@ class FieldAccess(BinnedOnDemand):
         Parameters
         ----------
         field_name : {'label', 'weight', 'group', 'init_score', 'position'}
-            What to return, as the attributes are named.
+            The name of the field.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""What belongs to the rows of a `Dataset`: labels, weights and others, checked."""
+"""The fields of a `Dataset`, such as labels and weights, and their checks."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from skgoss.columns.floats import as_floats, check_no_name, check_unmasked
 from skgoss.sources.source import Source
 from skgoss.utils.messages import hint
 
-# Checks a value against the number of rows; None: it is not counted yet.
+# Checks a value against the number of rows; None: it is not known yet.
 Check = Callable[[Any, int | None], NDArray[Any]]
 
-# Other names that `get_field` and `set_field` know.
+# Other names that `get_field` and `set_field` accept.
 _OTHER_NAMES = {"target": "label", "weights": "weight", "query": "group"}
 
 
@@ -27,26 +27,26 @@ _OTHER_NAMES = {"target": "label", "weights": "weight", "query": "group"}
 class Fields:
     """The fields of a `Dataset`."""
 
-    # The arrays belong to the data set. Fits copy them, so they may be written to.
+    # The arrays belong to the data set. Fits copy them, so users may write to them.
     label: NDArray[Any] | None = None
     weight: NDArray[np.float64] | None = None
     group: NDArray[np.int64] | None = None
     init_score: NDArray[np.float64] | None = None
     position: NDArray[Any] | None = None
-    # Whether a label of two or three columns has bounds of times, and not events, if
-    # lifetimes are learned from it: some of its rows alone might tell otherwise.
+    # Whether a label of two or three columns has bounds of times and not events, if it
+    # is one of survival. It is decided for all rows: a subset might look different.
     are_bounds: bool | None = None
-    # Fields that will be read from columns of the data: for the name of a field the
-    # name of its column, or the names of several columns of start scores.
+    # Fields that will be read from columns of the data: by the name of the field, the
+    # name of its column, or a list of names for labels and start scores.
     columns: Mapping[str, str | list[str]] = field(default_factory=dict)
-    version: int = 0  # how often a field has been set
+    version: int = 0  # the number of times that a field has been set
 
     def arrays(self) -> dict[str, NDArray[Any] | None]:
         """The fields by name."""
         return {name: getattr(self, name) for name in CHECKS}
 
     def with_array(self, name: str, values: Any, n_rows: int | None) -> Fields:
-        """The fields with other values of one, which are checked; None: no values."""
+        """The fields with new values of one, which are checked; None removes it."""
         check_no_name(values, name)
         none: Any = {name: None}
         if values is None:
@@ -54,12 +54,12 @@ class Fields:
         return replace(self, version=self.version + 1, **_checked(name, values, n_rows))
 
     def with_column(self, name: str, column: str | list[str]) -> Fields:
-        """The fields, of which one will be read from columns of the data."""
+        """The fields, with one that will be read from columns of the data."""
         none: Any = {name: None}
         return replace(self, columns={**self.columns, name: column}, **none)
 
     def completed(self, values: Mapping[str, Any], n_rows: int | None) -> Fields:
-        """The fields, with values that the data hold for those that are not set.
+        """The fields, with values from the data for those that are not set.
 
         ValueError if fields are invalid, or have another number of rows.
         """
@@ -73,12 +73,12 @@ class Fields:
         return replace(self, **missing)
 
     def added_to(self, fields: Fields) -> dict[str, NDArray[Any]]:
-        """What these fields hold and others do not."""
+        """The arrays of the fields that are set here, but not in other fields."""
         arrays = self.arrays().items()
         return {n: a for n, a in arrays if a is not None and getattr(fields, n) is None}
 
     def without(self, arrays: Mapping[str, Any]) -> Fields:
-        """The fields without some arrays, unless others were set since."""
+        """The fields without some arrays; arrays that were set since are kept."""
         held = self.arrays().items()
         none: Any = {n: None for n, a in held if a is not None and a is arrays.get(n)}
         return replace(self, **none)
@@ -90,7 +90,7 @@ class Fields:
                 CHECKS[name](array, n_rows)
 
     def take(self, rows: NDArray[np.int64], n_rows: int) -> Fields:
-        """The fields of some of the rows, ascending, of which there are ``n_rows``."""
+        """The fields of some rows, which ascend. All together are ``n_rows``."""
         taken: dict[str, Any] = {
             name: array[rows]
             for name in ("label", "weight", "position")
@@ -106,13 +106,16 @@ class Fields:
 
 
 def _checked(name: str, values: Any, n_rows: int | None) -> dict[str, Any]:
-    """The values of a field as an array, and what else is kept of them, by name."""
+    """The values of a field as an array, by the name of the field.
+
+    For a label, also `Fields.are_bounds`.
+    """
     array = np.array(CHECKS[name](values, n_rows))
     if name != "label":
         return {name: array}
     are_bounds = None
     if array.ndim == 2:
-        # Other labels of several columns are targets, each of its own.
+        # Other labels of several columns are several targets.
         with suppress(ValueError):
             are_bounds = lifetimes.read(values, len(array), "label").are_bounds
     return {name: array, "are_bounds": are_bounds}
@@ -130,8 +133,8 @@ def read_columns(
 ) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[Any]]]:
     """Read fields that are columns of the data: see `Fields.columns`.
 
-    Returns the values of the fields by their names, which are not checked, and those of
-    the columns by the names of the columns. ValueError if a column does not exist.
+    Returns the values of the fields by their names, and those of the columns by the
+    names of the columns. They are not checked. ValueError if a column does not exist.
     """
     listed = {f: [c] if isinstance(c, str) else c for f, c in columns.items()}
     values = source.values(list(dict.fromkeys(chain.from_iterable(listed.values()))))
@@ -147,6 +150,7 @@ def read_columns(
 
 
 def _query_sizes(query: NDArray[Any], column: str) -> NDArray[np.int64]:
+    """The sizes of queries, from the query of each row; these must be consecutive."""
     sizes = queries.run_lengths(query)
     if len(np.unique(query)) < len(sizes):
         raise ValueError(
@@ -168,7 +172,7 @@ def canonical(name: str) -> str:
 
 
 def _column(values: Any, name: str) -> Any:
-    """Values of one dimension; a column of an array, data frame or list counts so."""
+    """The values, in one dimension if their shape is (n, 1)."""
     check_unmasked(values, name)
     array = np.asarray(values) if isinstance(values, list) else values
     if np.shape(array)[1:] != (1,):
@@ -244,9 +248,9 @@ CHECKS: dict[str, Check] = {
 
 
 def row_numbers(used_indices: Any, n_rows: int) -> NDArray[np.int64]:
-    """The numbers of some rows, ascending, from numbers or from a mask of all rows.
+    """The ascending numbers of some rows, from numbers or from a mask of all rows.
 
-    ValueError if there is no row, or one does not exist or comes twice.
+    ValueError if there is no row, or one does not exist or is repeated.
     """
     check_unmasked(used_indices, "used_indices")
     numbers = np.asarray(used_indices)

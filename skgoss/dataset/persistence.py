@@ -31,7 +31,7 @@ from skgoss.utils.plain_values import Types, entries
 
 @docstrings.describe_chain("The data set.")
 class SavedDataset(BinnedOnDemand):
-    """What writes a `Dataset` to files and pickles, and reads it."""
+    """Writes a `Dataset` to files and pickles, and reads it."""
 
     def _open(self) -> None:
         if self._raw.is_binary:
@@ -128,7 +128,7 @@ class SavedDataset(BinnedOnDemand):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         owner = "the state of Dataset"
-        arrays = dict(zip(CHECKS, entries(state, _STATE_OF_FIELDS, owner), strict=True))
+        arrays = dict(zip(CHECKS, entries(state, _FIELDS_STATE, owner), strict=True))
         as_is = entries(state, _STATE_AS_IS, owner)
         held = dict(zip(_STATE_AS_IS, as_is, strict=True))
         are_bounds, columns, version, binned, inputs, options, data, passed_names = (
@@ -165,8 +165,8 @@ class SavedDataset(BinnedOnDemand):
         )
 
 
-# What a state holds: fields, attributes as they are, and what is written otherwise.
-_STATE_OF_FIELDS: Types = dict.fromkeys(CHECKS, (np.ndarray, NoneType))
+# The entries of a state: fields, attributes as they are, and values in another form.
+_FIELDS_STATE: Types = dict.fromkeys(CHECKS, (np.ndarray, NoneType))
 _STATE_AS_IS: Types = {
     "reference": (BinnedOnDemand, NoneType),
     "used_indices": (np.ndarray, NoneType),

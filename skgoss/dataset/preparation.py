@@ -30,10 +30,10 @@ from skgoss.utils import threads
 from skgoss.utils.locks import Lock
 from skgoss.utils.messages import MissingNameHints, warn
 
-# The most data sets in a chain of references, as in LightGBM's `get_ref_chain`.
+# The largest number of data sets in a chain of references, as in LightGBM.
 MAX_REFERENCES = 100
 
-# Options that a fit takes from a data set if it is passed no others.
+# Options that a fit inherits from a data set if it does not set them.
 _INHERITED = ({*OPTIONS} - {"min_child_samples"}) | {
     "linear_tree",
     "categorical_feature",
@@ -41,38 +41,37 @@ _INHERITED = ({*OPTIONS} - {"min_child_samples"}) | {
 
 
 class Request(NamedTuple):
-    """What a fit asks of a `Dataset`."""
+    """The bins that a fit needs of a `Dataset`."""
 
-    # They have the options of binning as attributes, and `categorical_feature` if the
-    # columns that hold categories may be others.
+    # The attributes are options of binning, and `categorical_feature` if the fit may
+    # change the categorical columns.
     options: Settings | BinningOptions
-    # Those of the options, by name, that the fit asks for. If the rows are binned
-    # already, the others need not be the same.
-    asked: Mapping[str, Any]
+    # The options that the fit has set, by name. If the rows are already binned, only
+    # these must be the same.
+    explicit: Mapping[str, Any]
     n_threads: int
     # The columns of the model that training continues from; None: the columns are
     # learned.
     schema: ColumnSchema | None = None
-    # The argument for which the fit needs the values besides the bins, such as
-    # 'linear_tree'. Then the data are kept. "": it needs the bins alone.
+    # The option for which the fit needs the values, in addition to the bins, such as
+    # 'linear_tree'. Then the data are kept. "": it only needs the bins.
     needs_values_for: str = ""
-    # The bins to use, of the data set that is the last reference, with the columns
-    # ``schema``: those that a fit learns from, although another fit may have binned
-    # this data set again since. None: bins as they are asked for.
+    # The bins to use, with the columns ``schema``: those of the training set of a fit,
+    # although another fit may have binned the last reference again since. None: bins by
+    # the options.
     root: BinnedDataset | None = None
 
 
-# Rows without targets, whose bins may have been found; the columns that these are of;
-# and all rows of the data set whose bins these are, such as those of the training set
-# for an evaluation set.
+# Binned rows without targets; their columns; and all rows of the data set whose bins
+# they use, such as the training set for an evaluation set.
 Prepared = tuple[Rows, ColumnSchema | None, BinnedDataset | None]
 
 
 @docstrings.describe_chain("The data set.")
 class BinnedOnDemand(MissingNameHints):
-    """The rows of a `Dataset`, and the bins that fits ask for.
+    """The rows of a `Dataset`, which are binned when a fit needs them.
 
-    A data set with a reference has the bins of the reference.
+    A data set with a reference uses the bins of the reference.
     """
 
     _lock: Lock
@@ -80,7 +79,7 @@ class BinnedOnDemand(MissingNameHints):
     _fields: Fields
     _binned: BinnedDataset | None
     _inputs: BinningInputs | None
-    # The file in which the bins lie; None: they lie elsewhere.
+    # The file from which the bins are mapped; None: they are not.
     _mapped: FileState | None
     _keeps_values: bool
     _passed_names: list[str] | None
@@ -122,7 +121,7 @@ class BinnedOnDemand(MissingNameHints):
         Returns
         -------
         object
-            What the constructor got as ``data``. The path of a text file is
+            The argument ``data`` of the constructor. The path of a text file is
             replaced by its rows, and so are chunks of rows.
 
         Raises
@@ -135,7 +134,7 @@ class BinnedOnDemand(MissingNameHints):
             return input_rows.take(whole.get_data(), rows)
         if self._raw.are_files:
             self._rows_to_read()
-        self._raw.check_there("return its data")
+        self._raw.check_not_freed("return its data")
         if self._raw.are_files or sequences.are_chunks(self.data):
             return self._rows_to_read().loaded()
         return self.data
@@ -174,14 +173,14 @@ class BinnedOnDemand(MissingNameHints):
         return self._raw.shape
 
     def _read_by(self, options: Mapping[str, Any]) -> None:
-        """Replace options of data files, by their names, of a file to be read."""
+        """Replace some options of a data file that is not read yet."""
         if options:
             with self._lock:
                 replaced = self._raw.options._replace(**options)
                 self._raw = replace(self._raw, options=replaced)
 
     def _load(self) -> Self:
-        """Open the data, if they are not open."""
+        """Open the data if they are neither open nor binned."""
         if self._binned is not None:
             return self
         with self._lock:
@@ -190,19 +189,19 @@ class BinnedOnDemand(MissingNameHints):
         return self
 
     def _open(self) -> None:
-        """Find out how the data are read, and which fields they hold."""
+        """Open the data: make their source, and read the fields in them."""
         raw, fields = self._raw.opened(
             self._fields, to_disk=self.memory_map is not None
         )
         text, has_reference = raw.source, self.reference is not None
         if isinstance(text, TextSource) and text.is_sparse and has_reference:
-            # A LibSVM file lacks the columns behind its last value.
+            # The last columns of a LibSVM file may have no value in it.
             text.n_columns = max(text.n_columns, self._root.num_feature())
         names_ = self._passed_names or raw.found.get("feature_name")
         vars(self).update(_raw=raw, _fields=fields, _passed_names=names_)
 
     def _close(self) -> None:
-        """Forget what was read: files may be others when they are read again."""
+        """Undo `_open`: files may have changed when they are opened again."""
         found = self._raw.found
         raw = replace(self._raw, source=None, found={})
         names_ = self._passed_names
@@ -224,7 +223,7 @@ class BinnedOnDemand(MissingNameHints):
     def get_params(self) -> dict[str, Any]:
         """Return the parameters of the bins in ``params``, by their main names.
 
-        Those of a data set with a reference are the reference's.
+        For a data set with a reference, these are the parameters of the reference.
 
         Returns
         -------
@@ -235,17 +234,17 @@ class BinnedOnDemand(MissingNameHints):
         names_ = {*OPTIONS, "linear_tree"}
         return {name: value for name, value in passed.items() if name in names_}
 
-    def _options_besides(self, asked: Collection[str]) -> dict[str, Any]:
-        """The options that a fit takes from here, besides those of other names."""
+    def _inherited_options(self, explicit: Collection[str]) -> dict[str, Any]:
+        """The options that a fit inherits from here: those that it does not set."""
         root = self._root._load()
         options = parameters.canonical(root.params, "Dataset")
         seeds = {"random_state", "data_random_seed"}
-        if seeds & options.keys() and not seeds & set(asked):
+        if seeds & options.keys() and not seeds & set(explicit):
             options |= parameters.checked_options(
                 root.params, ["data_random_seed"], "Dataset"
             )
         options["categorical_feature"] = root.categorical_feature
-        inherited = _INHERITED - set(asked)
+        inherited = _INHERITED - set(explicit)
         return {name: value for name, value in options.items() if name in inherited}
 
     def construct(self) -> Self:
@@ -260,7 +259,7 @@ class BinnedOnDemand(MissingNameHints):
         return self
 
     def _constructed(self) -> BinnedDataset:
-        """The bins. Threads that read them do not wait for fits that bin again."""
+        """The bins. A thread that only reads them does not wait for other threads."""
         binned = self._binned
         while binned is None:
             with self._lock:
@@ -270,6 +269,7 @@ class BinnedOnDemand(MissingNameHints):
         return binned
 
     def _construct(self) -> None:
+        """Bin the rows by the options of the data set."""
         options = parameters.checked_options(
             self._root.params, (*OPTIONS, "linear_tree", "n_jobs"), "Dataset"
         )
@@ -284,7 +284,7 @@ class BinnedOnDemand(MissingNameHints):
         )
 
     def _prepare(self, request: Request) -> Prepared:
-        """Bin the rows, unless they are binned as it is asked for.
+        """Bin the rows, unless the bins are already those of the request.
 
         Raises
         ------
@@ -300,10 +300,9 @@ class BinnedOnDemand(MissingNameHints):
                 raise
 
     def _bin_rows(self, request: Request) -> Prepared:
-        """The rows in the bins that a fit asks for, binned if they are not yet.
+        """The rows in the bins of the request, with their values if these are needed.
 
-        Their values come along if the fit needs them. Also returns the schema, and the
-        binned data set that the bins come from.
+        Also returns the schema, and the binned data set whose bins these are.
         """
         self._load()
         if self._mapped is not None:
@@ -313,7 +312,7 @@ class BinnedOnDemand(MissingNameHints):
             root, schema = self._share(self.reference, request)
             binned = self._binned
         elif root is None:
-            self._bin_as_asked(request)
+            self._bin_for_request(request)
             root = binned = self._binned
             schema = self._schema
         else:
@@ -324,13 +323,13 @@ class BinnedOnDemand(MissingNameHints):
             self._raw = replace(self._raw, data=None, source=None)
         return Rows(columns, numbers=numbers, binned=binned), schema, root
 
-    def _bin_as_asked(self, request: Request) -> None:
+    def _bin_for_request(self, request: Request) -> None:
         """Bin the rows of a data set without a reference."""
-        asked = request.asked
+        explicit = request.explicit
         before = self.categorical_feature
         categorical = getattr(request.options, "categorical_feature", before)
         options = BinningOptions.from_settings(request.options)
-        if "min_child_samples" not in asked:
+        if "min_child_samples" not in explicit:
             passed = parameters.checked_options(
                 self.params, ["min_child_samples"], "Dataset"
             )
@@ -338,11 +337,11 @@ class BinnedOnDemand(MissingNameHints):
         is_first = self._binned is None
         if self._binned is not None and self._inputs is not None:
             changes = self._inputs.changes(
-                self._binned, options, asked, categorical, request.schema
+                self._binned, options, explicit, categorical, request.schema
             )
             if not changes:
                 return
-            self._raw.check_there(" and ".join(changes))
+            self._raw.check_not_freed(" and ".join(changes))
         self._binned, self._inputs = binning_inputs.find(
             self._rows_to_read(),
             self._fields.weight,
@@ -358,7 +357,7 @@ class BinnedOnDemand(MissingNameHints):
                 " of them out."
             )
         self.categorical_feature = categorical
-        self.params |= {name: asked[name] for name in asked if name in OPTIONS}
+        self.params |= {name: explicit[name] for name in explicit if name in OPTIONS}
 
     def _share(
         self, reference: Self, request: Request
@@ -371,14 +370,14 @@ class BinnedOnDemand(MissingNameHints):
         if rows is None:
             request = request._replace(needs_values_for="")
         prepared, schema, root = reference._prepare(request)
-        # A data set that is prepared has both.
+        # After `_prepare`, a data set has both.
         base, schema = cast(BinnedDataset, prepared.binned), cast(ColumnSchema, schema)
         if not self._fits(base, schema):
             if rows is not None:
                 self._binned = base.take(rows, request.n_threads)
             else:
                 if self._binned is not None:
-                    self._raw.check_there("get the new bins of its reference")
+                    self._raw.check_not_freed("get the new bins of its reference")
                 self._binned = self._in_bins_of(base, schema, request)
                 self._inputs = None
         return root, schema
@@ -410,7 +409,7 @@ class BinnedOnDemand(MissingNameHints):
         return base.with_rows(columns, request.options, n_threads=request.n_threads)
 
     def _fits(self, binned: BinnedDataset | None, schema: ColumnSchema | None) -> bool:
-        """Whether the rows are in the bins, and categories, of another set already."""
+        """Whether the rows are already in the bins and categories of another set."""
         if self._binned is None or binned is None or schema is None:
             return False
         if not self._binned.has_bins_of(binned):
@@ -425,7 +424,7 @@ class BinnedOnDemand(MissingNameHints):
             whole, rows = subset
             columns, numbers = whole._values(needed, schema)
             return columns, rows if numbers is None else numbers[rows]
-        self._raw.check_there(f"be used with {needed}")
+        self._raw.check_not_freed(f"be used with {needed}")
         if self._raw.source is not None:
             try:
                 data = self._raw.source.loaded()
@@ -439,7 +438,7 @@ class BinnedOnDemand(MissingNameHints):
     def _read(self, schema: ColumnSchema | None) -> Columns:
         """Read the columns, with the names and categories that are set."""
         reading = Reading(self._passed_names, self._root.categorical_feature, schema)
-        # Columns of a binary file have no names, and need none to be read again.
+        # Names are not checked again: the columns of a binary file have none.
         again = self._inputs is not None and schema is self._inputs.schema
         columns, _ = reading.read(self._rows_to_read(), "Dataset", by_name=not again)
         return columns
@@ -464,6 +463,7 @@ class BinnedOnDemand(MissingNameHints):
 
 
 def too_many_references() -> ValueError:
+    """The error for a chain of references that is too long, or a circle."""
     return ValueError(
         f"The reference of the Dataset has a reference, and so on, for {MAX_REFERENCES}"
         " data sets or more, or in a circle. Pass the training set itself as the"

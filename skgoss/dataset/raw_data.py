@@ -1,4 +1,4 @@
-"""The data that a `Dataset` was made of, and how their rows are read."""
+"""The data that were passed to a `Dataset`, and how their rows are read."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class RawData:
 
     data: Any  # None: there are none, or they were freed
     options: FileOptions  # how text files are read
-    # Where rows are read from in batches; None: they are in memory, or the data have
+    # The source that reads rows in batches; None: they are in memory, or the data have
     # not been opened yet.
     source: Source | None = None
-    # What was found in the data when they were opened: fields by their names, and the
+    # The fields that were read from the data when they were opened, by name, and the
     # list 'feature_name'.
     found: Mapping[str, Any] = field(default_factory=dict)
 
@@ -50,14 +50,14 @@ class RawData:
 
     @property
     def rows(self) -> Any:
-        """What rows are read from: a source, or data in memory."""
+        """The source of the rows, or the data in memory."""
         return (
             input_rows.with_uniform_names(self.data)
             if self.source is None
             else self.source
         )
 
-    def check_there(self, purpose: str) -> None:
+    def check_not_freed(self, purpose: str) -> None:
         """Raise ValueError if the data were freed."""
         if self.data is None:
             raise ValueError(
@@ -66,10 +66,10 @@ class RawData:
             )
 
     def opened(self, fields: Fields, *, to_disk: bool) -> tuple[RawData, Fields]:
-        """The data as they are read; lazy frames and streams are collected.
+        """The opened data, with their source; lazy frames and streams are collected.
 
-        ``fields`` are what the user has set; the data may hold others. ``to_disk`` says
-        whether the bins shall lie in files.
+        ``fields`` are those that the user has set; those in the data are added.
+        ``to_disk`` says whether the bins will be in files.
         """
         if self.are_files:
             return self._opened_text(fields)

@@ -112,7 +112,7 @@ class FitArguments:
         if isinstance(X, Dataset):
             verbosity = parameters.checked_options(options, ["verbosity"], owner)
             with read_progress(**verbosity):
-                replaced = X._options_besides(explicit) | replaced
+                replaced = X._inherited_options(explicit) | replaced
         set_by_call = explicit.keys() if set_by_call is None else set_by_call
         options = {**options, **replaced}
         settings = parameters.make_settings(options, owner, explicit, set_by_call)

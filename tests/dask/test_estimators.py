@@ -247,7 +247,7 @@ def test_parts_let_go_of_their_rows(is_stacked):
     lazy = given._replace(X=array(X[:4], (3, 1)), y=array(X[:4, 0], (3, 1)))
     (columns,), delayed_parts = parts.cut([lazy])
     held = dict(zip(delayed_parts, dask.compute(*delayed_parts.values()), strict=True))
-    (together,) = parts.together(ALONE, [columns], held, is_stacked=is_stacked)
+    (together,) = parts.assemble(ALONE, [columns], held, is_stacked=is_stacked)
     pieces = together.X.pieces if is_stacked else [together.X]
     np.testing.assert_array_equal(np.concatenate(pieces), given.X)
     np.testing.assert_array_equal(together.y, given.y)
@@ -542,7 +542,7 @@ def test_equal_values_of_one_part_are_two_objects():
     held = dict(zip(delayed_parts, dask.compute(*delayed_parts.values()), strict=True))
     for part in held.values():
         part.pieces[3] = part.pieces[2]
-    training, again = parts.together(ALONE, sets, held, is_stacked=True)
+    training, again = parts.assemble(ALONE, sets, held, is_stacked=True)
     assert (training.X, training.y) == (again.X, again.y)
     assert training.sample_weight is not again.sample_weight
 
@@ -949,7 +949,7 @@ def test_hooks_count_the_rounds_after_those_of_init_model():
 @pytest.mark.parametrize(("n_jobs", "expected"), [(None, 3), (1, None), (2, None)])
 def test_threads_of_workers(n_jobs, expected, monkeypatch):
     rows = InputSet("training", X, TARGET, *[None] * 5)
-    monkeypatch.setattr(fits.parts, "together", lambda *_, **__: [rows])
+    monkeypatch.setattr(fits.parts, "assemble", lambda *_, **__: [rows])
     given = []
     estimator = LGBMRegressor(n_jobs=n_jobs)
 

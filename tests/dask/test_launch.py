@@ -94,7 +94,7 @@ def total_of(client: Any, parts: dict[int, Any]) -> int:
 
 def ask_forever(collectives: Any, held: Any, n_threads: int) -> None:
     """A fit without an end."""
-    collectives.tell(
+    collectives.send_event(
         {
             "pid": os.getpid(),
             "worker": distributed.get_worker().address,
@@ -278,7 +278,7 @@ def test_events_come_in_order_in_the_thread_of_the_caller(client: Any) -> None:
     def work(collectives: Any, held: Any, n_threads: int) -> str:
         for number in range(20):
             if collectives.rank == 0:
-                collectives.tell({"round": number, "values": [1.5, "text"]})
+                collectives.send_event({"round": number, "values": [1.5, "text"]})
             collectives.total(1)
         return "done"
 

@@ -47,7 +47,7 @@ def fit_forever(address: str, sender: Any) -> None:
     """Say that a fit without an end runs."""
 
     def forever(collectives: Any, held: Any, n_threads: int) -> None:
-        collectives.tell("runs")
+        collectives.send_event("runs")
         while True:
             collectives.total(1)
 

@@ -75,7 +75,7 @@ __version__: str
 
 
 def __getattr__(name: str) -> Any:
-    # What few programs use is imported when it is asked for.
+    # Rarely used names are imported on first access.
     if name in ("compat", "model_selection", "plotting"):
         return import_module(f"skgoss.{name}")
     if name == "to_onnx":

@@ -1,4 +1,4 @@
-"""What a report of a bug needs: ``python -m skgoss``."""
+"""The facts that a bug report needs: ``python -m skgoss``."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ OPTIONAL = (
 
 
 def versions(packages: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """The installed ones of some packages."""
+    """The versions of the packages that are installed."""
     for package in packages:
         try:
             yield package, version(package)
@@ -39,7 +39,7 @@ def versions(packages: tuple[str, ...]) -> Iterator[tuple[str, str]]:
 
 
 def facts() -> Iterator[tuple[str, str]]:
-    """Names and values, in the order in which they are printed."""
+    """The facts as names and values, in the order of printing."""
     yield "skgoss", getattr(skgoss, "__version__", "not installed")
     yield "folder", os.path.dirname(skgoss.__file__)
     yield "Python", f"{platform.python_implementation()} {platform.python_version()}"

@@ -1,9 +1,9 @@
-"""Let skgoss stand for the package lightgbm, for tools that import it by this name.
+"""Use skgoss in place of the package lightgbm, for tools that import it by this name.
 
-After ``import skgoss.as_lightgbm``, ``import lightgbm`` gives this module, and
+After ``import skgoss.as_lightgbm``, ``import lightgbm`` returns this module, and
 ``lightgbm.basic``, ``lightgbm.sklearn`` and so on are the modules of skgoss. So tools
-that ask whether a model is a ``lightgbm.Booster`` accept the models of skgoss. This
-holds for the whole process, in which the package lightgbm cannot be used any more.
+that check whether a model is a ``lightgbm.Booster`` accept the models of skgoss. This
+affects the whole process, which cannot use the package lightgbm any more.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from skgoss import (
 )
 from skgoss.utils import messages
 
-# The version of LightGBM that the names are of.
+# The version of LightGBM that has these names.
 __version__ = "4.7.0"
 
 # `lightgbm.dask` can be imported, although there is no folder.
@@ -43,8 +43,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(str(error)) from error
 
 
-# The modules that stand for those of LightGBM, by its names. Dask is imported only if
-# somebody asks for its module.
+# The modules in place of those of LightGBM, by its names. That of Dask is imported only
+# when it is used.
 _IMPORTED = {
     module.__name__.replace("skgoss", "lightgbm", 1): module
     for module in (basic, callback, compat, engine, plotting, sklearn)
@@ -67,14 +67,15 @@ class _Finder(MetaPathFinder, Loader):
         sys.modules[name] = importlib.import_module(_MODULES[name])
 
 
-def _is_of_lightgbm(name: str) -> bool:
+def _belongs_to_lightgbm(name: str) -> bool:
     """Whether a module that has been imported is one of the package lightgbm."""
-    ours = getattr(sys.modules[name], "__name__", "").partition(".")[0] == "skgoss"
-    return name.partition(".")[0] == "lightgbm" and not ours
+    true_name = getattr(sys.modules[name], "__name__", "")
+    is_ours = true_name.partition(".")[0] == "skgoss"
+    return name.partition(".")[0] == "lightgbm" and not is_ours
 
 
 def _install() -> None:
-    if any(map(_is_of_lightgbm, list(sys.modules))):
+    if any(map(_belongs_to_lightgbm, list(sys.modules))):
         raise ImportError(
             "skgoss.as_lightgbm cannot be imported after the package lightgbm, which"
             " may be in use. Import it first, before packages that import lightgbm."

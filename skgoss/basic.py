@@ -11,7 +11,7 @@ LightGBMError = ValueError
 
 
 class LGBMDeprecationWarning(FutureWarning):
-    """Stands where public code filters LightGBM's warnings; nothing raises it."""
+    """For code that filters LightGBM's warnings. skgoss never gives this warning."""
 
 
 def restored_booster(state: dict[str, Any]) -> Booster:

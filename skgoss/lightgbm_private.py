@@ -1,4 +1,4 @@
-"""Private names of LightGBM that public tools use, for `skgoss.as_lightgbm` alone."""
+"""Private names of LightGBM that public tools use: only for `skgoss.as_lightgbm`."""
 
 from __future__ import annotations
 
@@ -78,11 +78,11 @@ class Library:
 
 
 def safe_call(result: int) -> None:
-    """Take what a function of `Library` returns: errors are Python's."""
+    """Ignore the result of a function of `Library`, which raises Python's errors."""
 
 
 def json_default_with_numpy(value: Any) -> Any:
-    """A value that JSON can write; only NumPy's are changed."""
+    """A value of NumPy as one that JSON can write; other values as they are."""
     return value.tolist() if isinstance(value, np.generic | np.ndarray) else value
 
 
@@ -92,24 +92,24 @@ def format_eval_result(value: EvalResult, show_stdv: bool = True) -> str:
 
 
 def inner_predict(booster: Booster, data_idx: int) -> Any:
-    """The predictions for the training set, 0, or an evaluation set: what metrics see.
+    """The predictions that metrics get for the training set, 0, or an evaluation set.
 
     miceforest calls it, for a model in training.
     """
-    seen: list[Any] = []
+    passed: list[Any] = []
 
-    def see(predictions: Any, _: Dataset) -> tuple[str, float, bool]:
-        seen.append(predictions.copy())
-        return "seen", 0.0, False
+    def record(predictions: Any, _: Dataset) -> tuple[str, float, bool]:
+        passed.append(predictions.copy())
+        return "recorded", 0.0, False
 
     if data_idx == 0:
-        booster.eval_train(see)
+        booster.eval_train(record)
     else:
-        booster.eval(booster.valid_sets[data_idx - 1], "seen", see)
-    return seen[0]
+        booster.eval(booster.valid_sets[data_idx - 1], "recorded", record)
+    return passed[0]
 
 
-# By the modules of LightGBM: names, and what they stand for.
+# The private names in each module of LightGBM, and their values here.
 NAMES: dict[str, dict[str, Any]] = {
     "basic": {
         "_ConfigAliases": ConfigAliases,
@@ -140,8 +140,8 @@ NAMES: dict[str, dict[str, Any]] = {
 }
 
 
-class _Instead:
-    """An attribute of instances that shows another one, unless they set their own."""
+class _Alias:
+    """Another name of an attribute, which instances may overwrite."""
 
     def __init__(self, name: str, *default: Any) -> None:
         self.arguments = name, *default
@@ -152,27 +152,27 @@ class _Instead:
 
 # The attributes of estimators that hummingbird and others read.
 _ATTRIBUTES = {
-    "_Booster": _Instead("booster_"),
-    "_n_classes": _Instead("n_classes_", -1),
-    "_n_features": _Instead("n_features_in_"),
-    "_objective": _Instead("objective_"),
+    "_Booster": _Alias("booster_"),
+    "_n_classes": _Alias("n_classes_", -1),
+    "_n_features": _Alias("n_features_in_"),
+    "_objective": _Alias("objective_"),
 }
 
 
 def _reduced(estimator: LGBMModel) -> tuple[Any, ...]:
-    """How an estimator is pickled: by the name of its class in skgoss."""
+    """The reduction of an estimator for pickle: by the name of its class in skgoss."""
     return sklearn.new_estimator, (type(estimator).__name__,), estimator.__getstate__()
 
 
 def install() -> None:
-    """Give the classes what tools expect of them."""
+    """Add the private names that tools use to the classes, and change their modules."""
     for name, attribute in _ATTRIBUTES.items():
         setattr(LGBMModel, name, attribute)
     setattr(Booster, "_handle", property(lambda booster: booster))  # noqa: B010
     setattr(Booster, "_Booster__inner_predict", inner_predict)  # noqa: B010
-    # Tools look for these names: mlflow reads a model as text, skforecast passes on
-    # which columns are categorical. Other processes may not stand for LightGBM, so
-    # pickles of models do not contain them.
+    # Tools look for these names: mlflow reads a model as text, skforecast passes
+    # `categorical_feature`. Pickles do not contain them, because other processes may
+    # not have imported `skgoss.as_lightgbm`.
     Booster.__module__ = "lightgbm.basic"
     copyreg.pickle(
         Booster, lambda booster: (restored_booster, (booster.__getstate__(),))

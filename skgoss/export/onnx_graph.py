@@ -1,10 +1,14 @@
 """Trees as nodes of an ONNX graph.
 
 The trees are one ``TreeEnsembleRegressor``. It compares double inputs with double
-thresholds, but it returns float32. So each leaf value is written as three numbers, the
-digits of the value in units that are powers of two. Sums of the first two digits are
-whole numbers that float32 holds exactly, so the sum of the three has the precision of
-double, on any number of threads.
+thresholds, but it returns float32. So each leaf value is written as three digits, in
+units that are powers of two:
+
+    value = digit 0 * unit 0 + digit 1 * unit 1 + digit 2 * unit 2
+
+The operator sums each digit over the trees. The sums of the first two are whole numbers
+that float32 represents exactly, so the scores have the precision of double, on any
+number of threads.
 """
 
 from __future__ import annotations
@@ -30,11 +34,12 @@ from skgoss.model.trees import (
 MACHINE_LEARNING = "ai.onnx.ml"
 OPERATORS = {"": 13, MACHINE_LEARNING: 3}
 
-# Digits of a leaf value, and the bits of a sum of them: float32 holds 24.
+# The number of digits of a leaf value, and the bits of the sum of a digit: float32 has
+# 24.
 N_DIGITS = 3
 DIGIT_BITS = 23
 
-# The smallest exponent of a unit for which all digits have units above zero.
+# The smallest exponent of the first unit, so that the last unit is not zero.
 _MIN_EXPONENT = -900
 
 Floats = NDArray[np.float64]
@@ -44,7 +49,7 @@ Ints = NDArray[np.int64]
 class Graph:
     """The nodes and constants of a graph, in the order of evaluation.
 
-    ``unique`` makes a name that no other value of the graph has.
+    ``unique`` makes a name unique in the graph.
     """
 
     def __init__(self, unique: Callable[[str], str]) -> None:
@@ -62,7 +67,7 @@ class Graph:
     ) -> str:
         """Add a node, and return the name of its first output.
 
-        ``n_unused`` is the number of its other outputs. Attributes are those of the
+        ``n_unused`` is the number of further outputs. Attributes are those of the
         operator, and ``domain``.
         """
         from onnx import helper
@@ -90,16 +95,17 @@ class Graph:
 
 
 class _Tests(NamedTuple):
-    """Chains of tests. A row goes to ``true`` after the first test that holds.
+    """The nodes of trees as chains of tests: ONNX has no tests for sets.
 
-    A numeric node is a chain of one test, a set of categories a test for each member.
+    A row goes to ``true`` after the first test of a chain that holds, and to ``false``
+    if none does. A numeric node is a chain of one test, "value <= threshold". A node of
+    a set of categories has a test "value == category" for each member.
     """
 
     number: (
         Ints  # (n_chains,): the number of the node or leaf that the chain stands for
     )
-    # (n_chains,): the tree of the chain; the targets where rows go, ``false`` after all
-    # tests.
+    # (n_chains,): the tree of the chain, and the nodes or leaves where rows go.
     tree: Ints
     true: Ints
     false: Ints
@@ -107,14 +113,13 @@ class _Tests(NamedTuple):
     # (n_tests,): the column that a test reads; 1 if the test holds for NaN.
     column: Ints
     missing: Ints
-    # (n_tests,): whether values must be equal to ``value``, else they must not be above
-    # it.
+    # (n_tests,): whether the test is "==" and not "<=".
     is_equality: NDArray[np.bool_]
     value: Floats  # (n_tests,)
 
 
 class _Leaves(NamedTuple):
-    """All leaves: their values, or numbers if they are linear."""
+    """All leaves, with their values; of linear leaves, their indices in the tree."""
 
     number: Ints  # (n,): the number of the leaf
     tree: Ints  # (n,)
@@ -122,11 +127,13 @@ class _Leaves(NamedTuple):
 
 
 class _Columns(NamedTuple):
-    """Columns that tests read in another form, after those of the input."""
+    """Columns of the input that tests read in another form.
 
-    zero: Ints  # (n,): columns in which zeros are missing: NaN stands for them
-    # (n,): columns whose numbers are categories themselves: their fractions are cut
-    # off.
+    The derived columns follow those of the input.
+    """
+
+    zero: Ints  # (n,): columns whose zeros are missing values, and become NaN
+    # (n,): columns whose values are the numbers of categories, and are truncated.
     whole: Ints
 
 
@@ -136,24 +143,24 @@ def add_scores(
     """Add the nodes that compute raw scores, and return the name of the scores.
 
     They have the shape (n, n_scores), double. ``X`` is the name of a double matrix of
-    shape (n, n_features). ``category_values`` has the value that stands for each
-    category, by column; in other columns, the number of the category stands for itself,
-    and fractions are cut off. The ensemble has at least one round. ValueError if sums
-    of leaf values are not finite.
+    shape (n, n_features). ``category_values`` has the value of each category, by
+    column. In other columns, the value of a category is its number, and input is
+    truncated. The ensemble has at least one round. ValueError if sums of leaf values
+    are not finite.
     """
     columns = _derived_columns(ensemble, category_values)
     tests = _node_tests(ensemble, columns, category_values)
-    wide, leaves = _wide(graph, X, columns), _leaves(ensemble)
+    extended, leaves = _with_derived_columns(graph, X, columns), _leaves(ensemble)
     if ensemble.linear is not None:
-        sums = _sums_of_trees(
-            graph, wide, tests, leaves, leaves.tree[:, None], leaves.value[:, None]
+        sums = _tree_sums(
+            graph, extended, tests, leaves, leaves.tree[:, None], leaves.value[:, None]
         )
         return _linear_scores(graph, X, ensemble, ensemble.linear, sums)
     digits, unit = _digits(leaves, ensemble)
     target = leaves.tree[:, None] % ensemble.n_scores * N_DIGITS + np.arange(N_DIGITS)
-    sums = _sums_of_trees(graph, wide, tests, leaves, target, digits)
+    sums = _tree_sums(graph, extended, tests, leaves, target, digits)
     scaled = graph.add("Mul", sums, graph.constant(unit.ravel()))
-    return _sums_of(graph, _reshaped(graph, scaled, (-1, *unit.shape)))
+    return _summed(graph, _reshaped(graph, scaled, (-1, *unit.shape)))
 
 
 def rounds(ensemble: Ensemble, first: int, stop: int) -> Ensemble:
@@ -179,6 +186,7 @@ def rounds(ensemble: Ensemble, first: int, stop: int) -> Ensemble:
 def _derived_columns(
     ensemble: Ensemble, category_values: Mapping[int, Floats]
 ) -> _Columns:
+    """The columns that tests read in another form."""
     feature, decision = (
         ensemble.arrays["split_feature"],
         ensemble.arrays["decision_type"],
@@ -189,8 +197,8 @@ def _derived_columns(
     )
 
 
-def _wide(graph: Graph, X: str, columns: _Columns) -> str:
-    """The matrix with the derived columns."""
+def _with_derived_columns(graph: Graph, X: str, columns: _Columns) -> str:
+    """Add the derived columns to the matrix ``X``."""
     matrices = [X]
     if len(columns.zero):
         values = _taken(graph, X, columns.zero)
@@ -213,7 +221,7 @@ def _reshaped(graph: Graph, value: str, shape: tuple[int, ...]) -> str:
     return graph.add("Reshape", value, graph.constant(np.array(shape)))
 
 
-def _sums_of(graph: Graph, value: str, axis: int = 2) -> str:
+def _summed(graph: Graph, value: str, axis: int = 2) -> str:
     """The sums over one of three axes."""
     return graph.add("ReduceSum", value, graph.constant(np.array([axis])), keepdims=0)
 
@@ -224,10 +232,10 @@ def _sums_of(graph: Graph, value: str, axis: int = 2) -> str:
 def _linear_scores(
     graph: Graph, X: str, ensemble: Ensemble, linear: LinearLeaves, number: str
 ) -> str:
-    """The sums of linear leaves; ``number`` is that of a row's leaf in each tree.
+    """The sums of linear leaves; ``number`` is the index of a row's leaf in each tree.
 
-    The leaf's model is looked up: its columns and coefficients, as many as the longest
-    has, and its bounds.
+    The models of these leaves are gathered from tables of columns, coefficients and
+    bounds. The tables are padded to the longest model.
     """
     n_terms, n_trees = np.diff(linear.start), ensemble.n_trees
     is_term = np.arange(n_terms.max(initial=1)) < n_terms[:, None]
@@ -236,26 +244,28 @@ def _linear_scores(
     first = graph.constant(ensemble.leaf_start[:-1])
     leaf = graph.add("Add", graph.cast(number, np.int64), first)
 
-    def of_leaf(table: NDArray[Any]) -> str:
+    def per_leaf(table: NDArray[Any]) -> str:
         return graph.add("Gather", graph.constant(table), leaf)
 
-    at = _reshaped(graph, of_leaf(feature), (-1, n_trees * is_term.shape[1]))
+    at = _reshaped(graph, per_leaf(feature), (-1, n_trees * is_term.shape[1]))
     values = graph.add("GatherElements", X, at, axis=1)
     values = _reshaped(graph, values, (-1, n_trees, is_term.shape[1]))
-    terms = graph.add("Mul", values, of_leaf(coefficient))
-    terms = graph.add("Where", of_leaf(is_term), terms, graph.constant(0.0))
-    line = graph.add("Add", of_leaf(linear.constant), _sums_of(graph, terms))
+    terms = graph.add("Mul", values, per_leaf(coefficient))
+    terms = graph.add("Where", per_leaf(is_term), terms, graph.constant(0.0))
+    prediction = graph.add("Add", per_leaf(linear.constant), _summed(graph, terms))
     largest = graph.constant(np.finfo(np.float64).max)
-    is_finite = graph.add("LessOrEqual", graph.add("Abs", line), largest)
+    is_finite = graph.add("LessOrEqual", graph.add("Abs", prediction), largest)
     for operator, bounds, none in (
         ("Max", linear.lower, -np.inf),
         ("Min", linear.upper, np.inf),
     ):
-        line = graph.add(operator, line, of_leaf(np.nan_to_num(bounds, nan=none)))
-    value = of_leaf(ensemble.arrays["leaf_value"])
-    value = graph.add("Where", is_finite, line, value)
+        prediction = graph.add(
+            operator, prediction, per_leaf(np.nan_to_num(bounds, nan=none))
+        )
+    value = per_leaf(ensemble.arrays["leaf_value"])
+    value = graph.add("Where", is_finite, prediction, value)
     value = _reshaped(graph, value, (-1, ensemble.n_rounds, ensemble.n_scores))
-    scores = _sums_of(graph, value, axis=1)
+    scores = _summed(graph, value, axis=1)
     if not ensemble.average:
         return scores
     return graph.add("Div", scores, graph.constant(float(ensemble.n_rounds)))
@@ -265,7 +275,7 @@ def _linear_scores(
 
 
 def _leaves(ensemble: Ensemble) -> _Leaves:
-    """The leaves of all trees. Nodes are numbered from 0, and leaves follow them."""
+    """The leaves of all trees, which are numbered after all nodes."""
     start, value = ensemble.leaf_start, ensemble.arrays["leaf_value"]
     tree = np.repeat(np.arange(ensemble.n_trees), np.diff(start))
     number = np.arange(len(value))
@@ -277,6 +287,7 @@ def _leaves(ensemble: Ensemble) -> _Leaves:
 def _node_tests(
     ensemble: Ensemble, columns: _Columns, category_values: Mapping[int, Floats]
 ) -> _Tests:
+    """The tests of all nodes."""
     arrays, start = ensemble.arrays, ensemble.leaf_start
     decision, threshold = arrays["decision_type"], arrays["threshold"]
     feature = arrays["split_feature"].astype(np.int64)
@@ -321,7 +332,7 @@ def _node_tests(
 
 
 def _members(sets: CategorySets, number: int, values: Floats | None) -> Floats:
-    """The values of the categories in a set; of an empty set NaN, which none equals."""
+    """The values of the categories in a set; if it is empty, NaN, which equals none."""
     codes = sets.categories(number)
     if values is None:
         members = codes.astype(np.float64)
@@ -334,11 +345,11 @@ def _members(sets: CategorySets, number: int, values: Floats | None) -> Floats:
 
 
 def _nodes(tests: _Tests, leaves: _Leaves) -> dict[str, Any]:
-    """The attributes that describe the tests and leaves.
+    """The attributes of the operator that describe the tests and leaves.
 
-    The first test of a chain has the number of its node, the others have new numbers.
-    Several tests may lead to one target if they hold, but only one test if it does not:
-    onnxruntime needs this.
+    The first test of a chain has the number of its node, and the other ones have new
+    numbers. Several tests may lead to one target if they hold, but only one test if it
+    fails: onnxruntime needs this.
     """
     from onnx import numpy_helper
 
@@ -376,12 +387,14 @@ def _nodes(tests: _Tests, leaves: _Leaves) -> dict[str, Any]:
     }
 
 
-def _sums_of_trees(
+def _tree_sums(
     graph: Graph, X: str, tests: _Tests, leaves: _Leaves, target: Ints, weight: Floats
 ) -> str:
-    """The sums of what leaves add, (n_leaves, n) numbers, to sums with these numbers.
+    """The sums over the trees of the weights of a row's leaves.
 
-    Each sum has a leaf in some tree. Whatever a float32 holds is exact.
+    ``weight`` are the weights of the leaves, (n_leaves, n), and ``target`` the index of
+    the sum to which each is added. Each sum has a leaf in some tree. Results are exact
+    if float32 represents them.
     """
     from onnx import numpy_helper
 
@@ -403,11 +416,11 @@ def _sums_of_trees(
 def _digits(leaves: _Leaves, ensemble: Ensemble) -> tuple[Floats, Floats]:
     """The digits of all leaves, (n, N_DIGITS), and their units, (n_scores, N_DIGITS).
 
-    By the units of a digit, no sum of it exceeds 2**DIGIT_BITS. The last digit is not
-    rounded.
+    A unit is chosen so that no sum of its digit exceeds 2**DIGIT_BITS. The last digit
+    is not rounded.
     """
-    rest, n_scores = leaves.value.copy(), ensemble.n_scores
-    largest = np.maximum.reduceat(np.abs(rest), ensemble.leaf_start[:-1])
+    remainder, n_scores = leaves.value.copy(), ensemble.n_scores
+    largest = np.maximum.reduceat(np.abs(remainder), ensemble.leaf_start[:-1])
     with np.errstate(over="ignore"):
         bound = largest.reshape(-1, n_scores).sum(axis=0)
     if not np.isfinite(bound).all():
@@ -415,13 +428,13 @@ def _digits(leaves: _Leaves, ensemble: Ensemble) -> tuple[Floats, Floats]:
             "the values of the leaves are too large for ONNX: their sums must be finite"
         )
     at = leaves.tree % n_scores
-    digits, units = np.empty((len(rest), N_DIGITS)), []
+    digits, units = np.empty((len(remainder), N_DIGITS)), []
     for j in range(N_DIGITS):
         exponent = np.maximum(np.frexp(bound)[1], _MIN_EXPONENT) - DIGIT_BITS
         unit = np.ldexp(1.0, exponent)
-        digit = rest / unit[at]
+        digit = remainder / unit[at]
         digits[:, j] = digit if j == N_DIGITS - 1 else np.rint(digit)
-        rest -= digits[:, j] * unit[at]
+        remainder -= digits[:, j] * unit[at]
         bound = ensemble.n_rounds * unit / 2
         units.append(unit)
     n_summed = ensemble.n_rounds if ensemble.average else 1

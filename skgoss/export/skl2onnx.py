@@ -1,4 +1,4 @@
-"""Steps of pipelines in ONNX: the converter that skl2onnx calls."""
+"""Steps of pipelines in ONNX: the converters that skl2onnx calls."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _OPTIONS = {
 
 
 def _set_shapes(operator: Any) -> None:
-    """Set the types of an operator's outputs: see `skl2onnx`."""
+    """Set the types of an operator's outputs: skl2onnx's shape calculator."""
     n = operator.inputs[0].get_first_dimension()
     exported, classes = _exported_step(operator.raw_operator)
     double = types.DoubleTensorType
@@ -77,7 +77,7 @@ def _exported_step(model: Any) -> tuple[ExportedModel, NDArray[Any] | None]:
 
 
 def _convert(scope: Any, operator: Any, container: Any) -> None:
-    """Add the nodes of an operator to those of a pipeline: see `skl2onnx`."""
+    """Add the nodes of an operator to those of a pipeline: skl2onnx's converter."""
     inputs = [
         Value(v.full_name, _DTYPES.get(type(v.type), SINGLE), v.type.shape[1])
         for v in operator.inputs

@@ -1,4 +1,4 @@
-"""Models in ONNX: their inputs, links and outputs around the graph of the trees."""
+"""Models in ONNX: inputs, links and outputs around the graph of the trees."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Value(NamedTuple):
 
 
 class ExportedModel(NamedTuple):
-    """What the graph of a model computes."""
+    """The parts of a model from which its graph is made."""
 
     ensemble: Ensemble
     span: tuple[int, int]  # the first round that is used, and the last plus 1
@@ -203,19 +203,19 @@ def _value_info(value: Value) -> Any:
 def exported_model(
     model: Any, start: int = 0, length: int | None = None, is_raw: bool = False
 ) -> ExportedModel:
-    """Take what is needed of a model that its graph computes.
+    """The parts of a model from which its graph is made.
 
-    The arguments are the first round and the number of rounds, None for those of
-    ``predict``, and whether raw scores are wanted. TypeError if it is not a fitted
-    model of skgoss, ValueError if int64 cannot hold the labels. Warns if raw scores
-    take the place of probabilities, because the objective is a function.
+    The arguments are the first round, the number of rounds (None: as in ``predict``),
+    and whether the graph returns raw scores. TypeError if it is not a fitted model of
+    skgoss, ValueError if int64 cannot hold the labels. Warns if raw scores replace
+    probabilities, because the objective is a function.
     """
     booster = booster_of(
         model,
         "model",
         advice=" Convert pipelines with skl2onnx.to_onnx, after `import skgoss.onnx`.",
     )
-    if booster is model:  # it predicts by the best rounds, an estimator by all
+    if booster is model:  # its default is the best rounds; that of estimators is all
         length = booster._length(length)
     fitted = booster._model
     classes = None
@@ -227,7 +227,7 @@ def exported_model(
             )
             is_raw = True
         else:
-            classes = _labels_of_model(fitted.classes)
+            classes = _model_labels(fitted.classes)
     return ExportedModel(
         fitted.trees,
         fitted.rounds(start, length),
@@ -240,7 +240,7 @@ def exported_model(
     )
 
 
-def _labels_of_model(
+def _model_labels(
     classes: NDArray[Any] | list[NDArray[Any]],
 ) -> NDArray[Any] | list[NDArray[Any]]:
     """The labels, in a list if there are several targets."""
@@ -274,10 +274,10 @@ def add_model(
 ) -> dict[str, Value]:
     """Add the nodes of a model, and return the outputs by their names.
 
-    Outputs that are floats are double. The inputs are matrices that hold all columns,
-    in order. The width of a single one may be None. ValueError if ONNX cannot represent
-    the categories of a column, or the inputs have other columns than the model, or
-    strings where it has numbers, or the reverse.
+    Outputs that are floats are double. The inputs are matrices that together have all
+    columns, in order. The width of a single input may be None. ValueError if ONNX
+    cannot represent the categories of a column, or if the inputs do not have the
+    columns of the model, with strings where the model has them and numbers elsewhere.
     """
     link, classes = exported.link, exported.classes
     ensemble = rounds(exported.ensemble, *exported.span)
@@ -289,27 +289,29 @@ def add_model(
         name = "scores" if exported.is_raw else "variable"
         return {name: Value(values, DOUBLE, ensemble.n_scores)}
     if isinstance(classes, list):
-        return _outputs_of_targets(graph, values, classes, exported.is_raw)
+        return _target_outputs(graph, values, classes, exported.is_raw)
     n_scores, n_classes = ensemble.n_scores, len(classes)
-    values = _of_all_classes(graph, values, n_scores, n_classes, exported.is_raw)
+    values = _class_values(graph, values, n_scores, n_classes, exported.is_raw)
     return {
         "label": Value(_label(graph, values, classes), classes.dtype, None),
         "probabilities": Value(values, DOUBLE, n_classes),
     }
 
 
-def _outputs_of_targets(
+def _target_outputs(
     graph: Graph, values: str, classes: list[NDArray[Any]], is_raw: bool
 ) -> dict[str, Value]:
     """The labels of all targets, and the probabilities of each."""
     labels, probabilities = [], {}
     spans = scores_of_targets(classes)
     for number, ((first, stop), target) in enumerate(zip(spans, classes, strict=True)):
-        of_target = _columns(graph, values, first, stop)
+        target_values = _columns(graph, values, first, stop)
         n_scores, n_classes = stop - first, len(target)
-        of_target = _of_all_classes(graph, of_target, n_scores, n_classes, is_raw)
-        labels.append(_label(graph, of_target, target, keepdims=1))
-        probabilities[f"probabilities_{number}"] = Value(of_target, DOUBLE, n_classes)
+        target_values = _class_values(graph, target_values, n_scores, n_classes, is_raw)
+        labels.append(_label(graph, target_values, target, keepdims=1))
+        probabilities[f"probabilities_{number}"] = Value(
+            target_values, DOUBLE, n_classes
+        )
     label = graph.add("Concat", *labels, axis=1)
     return {"label": Value(label, classes[0].dtype, len(classes)), **probabilities}
 
@@ -320,10 +322,10 @@ def _label(graph: Graph, values: str, classes: NDArray[Any], keepdims: int = 0) 
     return graph.add("Gather", graph.constant(classes), best)
 
 
-def _of_all_classes(
+def _class_values(
     graph: Graph, values: str, n_scores: int, n_classes: int, is_raw: bool
 ) -> str:
-    """Probabilities or scores of all classes; a single one is of the second class."""
+    """Probabilities or scores of all classes. A single one is of the second class."""
     if n_scores > 1:
         return values
     if is_raw:
@@ -351,16 +353,16 @@ def add_output(graph: Graph, value: Value, name: str) -> Value:
 
 
 def _predictions(graph: Graph, scores: str, link: Link) -> str:
-    """What a link makes of raw scores."""
-    of_targets = link.links
+    """The predictions that a link makes of raw scores."""
+    target_links = link.links
     if link.distribution is not None:
         links = link.distribution.parameters.values()
-        of_targets = tuple((Link(kind), 1) for kind in links)
-    if of_targets:
-        stops = np.cumsum([width for _, width in of_targets]).tolist()
+        target_links = tuple((Link(kind), 1) for kind in links)
+    if target_links:
+        stops = np.cumsum([width for _, width in target_links]).tolist()
         columns = [
             _predictions(graph, _columns(graph, scores, stop - width, stop), own)
-            for (own, width), stop in zip(of_targets, stops, strict=True)
+            for (own, width), stop in zip(target_links, stops, strict=True)
         ]
         return graph.add("Concat", *columns, axis=1)
     values = _LINKS[link.kind](graph, scores, link)
@@ -376,8 +378,8 @@ def _logistic(graph: Graph, scores: str, link: Link) -> str:
 def _log1p_exp(graph: Graph, scores: str, link: Link) -> str:
     """max(f, 0) + log1p(u) for u = exp(-|f|).
 
-    log1p(u) = u * log(1 + u) / ((1 + u) - 1), because the rounding of 1 + u is the same
-    above and below the line. Where 1 + u is rounded to 1, it is u.
+    log1p(u) = u * log(1 + u) / ((1 + u) - 1): the error of rounding 1 + u cancels in
+    the fraction. If 1 + u is rounded to 1, the result is u.
     """
     one = graph.constant(1.0)
     u = graph.add("Exp", graph.add("Neg", graph.add("Abs", scores)))
@@ -436,7 +438,7 @@ def _dtype_of_array(X: Any) -> np.dtype[Any]:
 
 
 def _dtype(series: nw.Series[Any]) -> np.dtype[Any]:
-    """The dtype of a column; float64 for integers with nulls, and if not numeric."""
+    """The dtype of a column; float64 for integers with nulls and for other types."""
     dtype = series.dtype
     is_whole = dtype.is_integer() or dtype == nw.Boolean
     if dtype.is_float() or (is_whole and not series.null_count()):

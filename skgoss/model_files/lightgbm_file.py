@@ -1,4 +1,4 @@
-"""Model files of other libraries: what they tell of the objective."""
+"""Model files of other libraries: the state of the model by their objective."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from skgoss.utils.messages import warn
 
 
 def state_without_trees(header: Header, n_scores: int) -> dict[str, Any]:
-    """What `FittedModel.state_without_trees` returns, for a file of another library.
+    """The `FittedModel.state_without_trees` of a file of another library.
 
     ValueError if the objective does not fit the number of scores, or its constants are
     wrong. Warns if the objective is unknown: predictions are then raw scores.
@@ -35,21 +35,21 @@ def state_without_trees(header: Header, n_scores: int) -> dict[str, Any]:
     }
 
 
-def _objective(words: str, n_scores: int) -> tuple[str | None, Link]:
+def _objective(text: str, n_scores: int) -> tuple[str | None, Link]:
     """The name and link of an objective; None if it is unknown, or a function."""
-    name, constants = split_objective(words)
+    name, constants = split_objective(text)
     if not name:
         return None, Link()
     if name not in ALIASES:
-        warn(f"The objective {words!r} is not known: predictions are raw scores.")
+        warn(f"The objective {text!r} is not known: predictions are raw scores.")
         return None, Link()
     if constants.get("num_class", n_scores) != n_scores:
         raise ValueError(
-            f"the objective is {words!r}, but there are {n_scores} trees a round"
+            f"the objective is {text!r}, but there are {n_scores} trees a round"
         )
     slope = constants.get("sigmoid", 1.0)
     if not 0.0 < slope < np.inf:
-        raise ValueError(f"the objective is {words!r}: sigmoid must be above 0")
+        raise ValueError(f"the objective is {text!r}: sigmoid must be above 0")
     return ALIASES[name], make_link(ALIASES[name], slope, "sqrt" in constants)
 
 

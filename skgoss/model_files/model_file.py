@@ -11,7 +11,7 @@ from skgoss.model_files import lightgbm_file, text_reader, text_writer
 from skgoss.utils import disk, plain_values
 from skgoss.utils.messages import warn
 
-# The version of the line that only skgoss reads.
+# The version of the line in a file that only skgoss reads.
 VERSION = 1
 
 
@@ -24,14 +24,14 @@ def render(model: FittedModel, start: int, stop: int, importance: str) -> str:
     TypeError if text cannot hold the type of a category or class. Warns of parameters
     of the estimator that are left out for this reason.
     """
-    # Some of the rounds have no scores and no best round, unless it ends there.
+    # A part of the rounds has no metrics and no best round, unless it ends with that.
     if start > 0 or stop < (model.best_iteration or model.trees.n_rounds):
         model = replace(model, best_iteration=0, best_score={}, history={})
     if start > 0 or stop < model.trees.n_rounds:
         model = replace(model, baseline=None, out_of_fold=None)
         spread = None if start > 0 else model.trees.truncated(stop).spread
         model = replace(model, trees=replace(model.trees, spread=spread))
-    # Other readers find foreign lists of categories where they were.
+    # Lists of categories in a file of LightGBM are written as they were read.
     is_foreign = model.categories.unplaced is not None
     return text_writer.write(
         model.trees,
@@ -44,7 +44,7 @@ def render(model: FittedModel, start: int, stop: int, importance: str) -> str:
 
 
 def _skgoss_line(state: dict[str, Any]) -> dict[str, Any]:
-    """The state of a model besides its trees, of JSON's types."""
+    """The state of a model without its trees, as JSON's types."""
     if callable(state["objective"]):
         state["objective"] = None
     if state["origin"] is not None:
@@ -78,6 +78,7 @@ def _writable(origin: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_writable(value: Any, name: str, advice: str) -> None:
+    """Raise TypeError if text cannot hold a value."""
     try:
         plain_values.encode(value)
     except TypeError as error:
@@ -94,7 +95,7 @@ def read(path: str | PathLike[str]) -> FittedModel:
 
 
 def parse(content: str | bytes) -> FittedModel:
-    """Read a model from text; ValueError if it is none, or contradicts itself.
+    """Read a model from text; ValueError if it is not one, or contradicts itself.
 
     Warns if LightGBM's objective is unknown: predictions are then raw scores.
     """
@@ -110,6 +111,6 @@ def parse(content: str | bytes) -> FittedModel:
         )
     state = plain_values.decode(line, "the line of skgoss")
     if isinstance(state.get("best_iteration"), int):
-        # Other programs may have left rounds out.
+        # Another program may have removed rounds.
         state["best_iteration"] = min(state["best_iteration"], trees.n_rounds)
     return FittedModel.assembled(trees, replace(header, own={}), state)

@@ -1,6 +1,7 @@
 """Split LightGBM's text format into lines and fields.
 
-Nothing is trusted: what contradicts the format is a ValueError that names the line.
+Nothing is trusted: text that contradicts the format gives a ValueError that names the
+line.
 """
 
 from __future__ import annotations
@@ -19,17 +20,17 @@ from numpy.typing import NDArray
 from skgoss._engine.model_files import lines as engine
 from skgoss.utils.plain_values import INT32_MAX, entries
 
-# The line that only skgoss reads, the last of the parameters: JSON follows this key.
-# LightGBM keeps the line when it saves a file again: to it, this is a parameter without
-# a value, which it skips without a warning.
+# The key of the line that only skgoss reads, the last of the parameters. JSON follows
+# it. For LightGBM, it is a parameter without a value, which it skips without a warning,
+# and keeps when it saves the model again.
 SKGOSS_LINE = "[skgoss: ]:"
-# A key of the header that announces this line: without the line, the file was cut
-# short. LightGBM drops the key when it saves a file again.
+# A key of the header that announces this line: if the line is missing, the file is
+# truncated. LightGBM drops the key when it saves the model again.
 SKGOSS_KEY = "skgoss"
 # A key of the header for the lower bounds of all linear leaves, and then their upper
-# ones. LightGBM does not know them, and drops them when it saves a file again.
+# bounds. LightGBM ignores it, and drops it when it saves the model again.
 BOUNDS_KEY = "leaf_bounds"
-# The same, for the means of the columns of linear leaves, coefficient by coefficient.
+# Likewise for the means of the columns of linear leaves, one for each coefficient.
 MEANS_KEY = "leaf_means"
 PANDAS_CATEGORICAL = "pandas_categorical:"
 PARAMETERS = "parameters:", "end of parameters"
@@ -71,13 +72,14 @@ _AFTER_TREES = {
     PARAMETERS[0].encode(),
 }
 
-# Files that are no models here: how they begin, what this part holds, what they are.
+# Files that are not models of this format: their first bytes, a text in their first
+# `_HEAD` bytes, and what they are.
 _HEAD = 1 << 16
-_ANOTHER = "which cannot be read: fit a model again"
-_OTHERS = (
-    (b"{", b"learner", f"a model of XGBoost, {_ANOTHER}"),
-    (b"{", b"oblivious_trees", f"a model of CatBoost, {_ANOTHER}"),
-    (b"CBM1", b"", f"a model of CatBoost, {_ANOTHER}"),
+_UNREADABLE = "which cannot be read: fit a model again"
+_OTHER_FORMATS = (
+    (b"{", b"learner", f"a model of XGBoost, {_UNREADABLE}"),
+    (b"{", b"oblivious_trees", f"a model of CatBoost, {_UNREADABLE}"),
+    (b"CBM1", b"", f"a model of CatBoost, {_UNREADABLE}"),
     (b"{", b"tree_info", "what dump_model returned: write the model by save_model"),
     (b"\x80", b"", "a pickle: load it by pickle.load or joblib.load"),
     (
@@ -99,10 +101,10 @@ Ints = NDArray[np.int64]
 
 
 class Line(NamedTuple):
-    """The value of a field, and where it stands."""
+    """The value of a field, and its line."""
 
     number: int  # the number of the line, from 1
-    text: bytes  # what follows the '=': items with one space between them
+    text: bytes  # the text after '=': items with one space between them
 
     def decoded(self) -> str:
         """The text as a string."""
@@ -189,14 +191,14 @@ class SkgossLine:
 
     number: int = 0  # the number of the line; 0 if there is none
     model: dict[str, Any] = field(default_factory=dict)  # ``Header.own``
-    # The names of the columns that LightGBM would refuse.
+    # The names of columns that LightGBM would not accept.
     names: dict[int, str] = field(default_factory=dict)
     # The categories, ascending, of the columns whose sets hold values.
     values: dict[int, Ints] = field(default_factory=dict)
 
 
 class Footer(NamedTuple):
-    """What follows the trees."""
+    """The part of a file after the trees."""
 
     parameters: dict[str, str]
     skgoss_line: SkgossLine
@@ -224,7 +226,7 @@ def refuse(number: int, message: str) -> NoReturn:
 
 @contextmanager
 def on_line(number: int) -> Iterator[None]:
-    """Let errors of the `with` body tell the number of a line."""
+    """Begin errors of the `with` body with the number of a line."""
     try:
         yield
     except ValueError as error:
@@ -234,7 +236,7 @@ def on_line(number: int) -> Iterator[None]:
 def _lines(text: str | bytes) -> tuple[Lines, int]:
     """The lines of a text, and the first with a carriage return inside; -1: none."""
     if isinstance(text, str):
-        # Characters that UTF-8 does not have are refused where they matter.
+        # Fields that are decoded raise an error if UTF-8 lacks a character.
         text = text.encode(errors="surrogatepass")
     text = text.removeprefix(b"\xef\xbb\xbf")
     arrays = np.zeros((5, text.count(b"\n") + 2), dtype=np.int64)
@@ -243,9 +245,11 @@ def _lines(text: str | bytes) -> tuple[Lines, int]:
 
 
 def _other_format(head: bytes) -> str:
-    """Words about a file of another format, from its first bytes."""
+    """The end of an error: the format of a file, by its first bytes; '' if unknown."""
     found = (
-        what for start, part, what in _OTHERS if head.startswith(start) and part in head
+        what
+        for start, part, what in _OTHER_FORMATS
+        if head.startswith(start) and part in head
     )
     what = next(found, None)
     return "" if what is None else f". This is {what}"
@@ -268,6 +272,7 @@ def _header(lines: Lines) -> tuple[Section, int]:
 
 
 def _add(fields: dict[str, Line], number: int, line: bytes) -> None:
+    """Add the field in a line of the header."""
     key, _, text = line.partition(b"=")
     name = key.decode(errors="replace")
     if name in fields:
@@ -305,7 +310,7 @@ def _trees(lines: Lines, position: int) -> tuple[TreeSections, int]:
 
 
 def _table(lines: Lines, first: Ints, inside: Ints) -> Ints:
-    """``TreeSections.table``, of the first lines of trees and their other lines."""
+    """``TreeSections.table``, from the first lines of trees and all lines inside."""
     tree, key = np.searchsorted(first, inside, side="right") - 1, lines.key[inside]
     has_key = key >= 0
     cell = tree[has_key], key[has_key]
@@ -317,6 +322,7 @@ def _table(lines: Lines, first: Ints, inside: Ints) -> Ints:
 
 
 def _check_keys_differ(lines: Lines, tree: Ints, inside: Ints) -> None:
+    """Raise the error of the first line whose key is repeated in its tree."""
     first_line: dict[tuple[int, bytes], int] = {}
     for number, at in zip(tree.tolist(), inside.tolist(), strict=True):
         key, _, _ = lines.line(at).partition(b"=")
@@ -326,12 +332,13 @@ def _check_keys_differ(lines: Lines, tree: Ints, inside: Ints) -> None:
 
 
 def _footer(lines: Lines, position: int, *, is_ours: bool) -> Footer:
+    """The part of a file after the trees, which begins at a line."""
     parameters: dict[str, str] = {}
     skgoss_line, pandas, has_pandas = SkgossLine(), None, False
     start, stop, pandas_key, skgoss_key = (
         key.encode() for key in (*PARAMETERS, PANDAS_CATEGORICAL, SKGOSS_LINE)
     )
-    # LightGBM 2.1 does not tell where the parameters end.
+    # LightGBM 2.1 does not mark the end of the parameters.
     is_inside = False
     for at in range(position, lines.n_lines):
         number, line = at + 1, lines.line(at)
@@ -359,6 +366,7 @@ def _parameter(number: int, line: bytes) -> tuple[str, str]:
 
 
 def _json(number: int, text: bytes) -> Any:
+    """The JSON value in a line; an error if it is nested too deep."""
     try:
         value = json.loads(text.decode())
     except (ValueError, RecursionError) as error:

@@ -1,7 +1,7 @@
 """Read LightGBM's text format: files of LightGBM 2 to 4, and of skgoss.
 
-Nothing in a file is trusted: numbers are counted before memory is reserved for them,
-and contradictions are ValueErrors that name the line. The numbers of all trees are
+Nothing in a file is trusted: numbers are counted before memory is allocated for them,
+and contradictions give ValueErrors that name the line. The numbers of all trees are
 parsed together, one kind of line after the other.
 """
 
@@ -48,7 +48,7 @@ _VERSIONS = (b"v2", b"v3", b"v4")
 # The largest number of scores of a model without trees.
 _MAX_EMPTY_SCORES = 1 << 16
 
-# Fields that every tree has; the others were added by later versions.
+# Fields that every tree has. Later versions added the other ones.
 _NEEDED = ("leaf_value", "split_feature", "threshold", "left_child", "right_child")
 
 Floats = NDArray[np.float64]
@@ -58,9 +58,9 @@ Ints = NDArray[np.int64]
 def read(text: str | bytes) -> tuple[Ensemble, Header]:
     """Read a file of LightGBM 2, 3 or 4, or of `write`; bytes are UTF-8.
 
-    The sets of the ensemble hold the categories that the file holds. In files of
-    `write` they hold the numbers of categories, as the ensemble that was written. If
-    the file is of another library, ``own`` of the header is empty.
+    The sets of the ensemble have the categories in the file. For files of `write`, they
+    have the numbers of categories, like the ensemble that was written. For files of
+    another library, ``own`` of the header is empty.
 
     ValueError if the text is not such a file, or contradicts itself. The message begins
     with the number of a line.
@@ -79,6 +79,7 @@ def read(text: str | bytes) -> tuple[Ensemble, Header]:
 
 
 def _field(header: Section, name: str) -> Line:
+    """A field of the header, which must be there."""
     if name not in header.fields:
         refuse(header.number, f"the file has no {name!r}")
     return header.fields[name]
@@ -89,6 +90,7 @@ def _items(line: Line) -> list[str]:
 
 
 def _whole(line: Line, name: str, low: int, high: int) -> int:
+    """The whole number of a field, which must be within limits."""
     is_number = re.fullmatch(rb"-?[0-9]{1,10}", line.text) is not None
     if not is_number or not low <= int(line.text) <= high:
         refuse(line.number, f"{name} must be a whole number from {low} to {high}")
@@ -96,9 +98,10 @@ def _whole(line: Line, name: str, low: int, high: int) -> int:
 
 
 def _n_scores(header: Section, n_trees: int) -> int:
-    most = n_trees or _MAX_EMPTY_SCORES
+    """The number of trees of a round, checked against the number of all trees."""
+    limit = n_trees or _MAX_EMPTY_SCORES
     numbers = {
-        name: _whole(header.fields[name], name, 1, most)
+        name: _whole(header.fields[name], name, 1, limit)
         for name in ("num_class", "num_tree_per_iteration")
         if name in header.fields
     }
@@ -120,7 +123,7 @@ def _n_scores(header: Section, n_trees: int) -> int:
 
 
 def _content(header: Section, footer: Footer) -> Header:
-    """The content of a file besides the trees, checked."""
+    """The content of a file apart from the trees, checked."""
     if "version" in header.fields and _field(header, "version").text not in _VERSIONS:
         refuse(_field(header, "version").number, "the version must be v2, v3 or v4")
     line, skgoss_line = _field(header, "feature_names"), footer.skgoss_line
@@ -150,6 +153,7 @@ def _content(header: Section, footer: Footer) -> Header:
 
 
 def _infos(line: Line, n_features: int, skgoss_line: SkgossLine) -> list[str]:
+    """The entries of ``feature_infos``, with numbers of categories."""
     infos = _items(line)
     if len(infos) != n_features:
         refuse(line.number, f"feature_infos must have {n_features} entries")
@@ -171,6 +175,7 @@ def _numbered(info: str, categories: Ints) -> str:
 
 
 def _signs(header: Section, n_features: int) -> list[int]:
+    """The monotone constraints; empty if the file has none."""
     if "monotone_constraints" not in header.fields:
         return []
     line = header.fields["monotone_constraints"]
@@ -188,8 +193,8 @@ def _numbers(
 ) -> NDArray[Any]:
     """The numbers of one field of all trees, one tree after the other.
 
-    ``sizes`` is how many numbers each tree must have. They are 0 in trees without the
-    field, unless it is ``needed``.
+    Each tree must have as many as its entry of ``sizes``. Trees without the field get
+    zeros, unless it is ``needed``.
     """
     field = trees.field(key)
     has_items = field.n_items > 0
@@ -207,6 +212,7 @@ def _numbers(
 
 
 def _parsed(text: bytes, lines: FieldLines, name: str, dtype: type) -> NDArray[Any]:
+    """The numbers in some lines; errors name the line."""
     is_float = dtype is np.float64
     n_items = int(lines.n_items.sum())
     values: NDArray[Any] = np.empty(n_items, np.float64 if is_float else np.int64)
@@ -239,19 +245,20 @@ def _ensemble(
     *,
     average: bool,
 ) -> Ensemble:
+    """The ensemble of all trees, checked; errors name the line of a tree."""
     one = np.ones(len(trees.number), dtype=np.int64)
     n_leaves = _numbers(trees, "num_leaves", one, np.int32, needed=True)
     n_leaves = n_leaves.astype(np.int64)
     if (n_leaves < 1).any():
         refuse(trees.number[n_leaves.argmin()], "num_leaves must be at least 1")
-    # The values of leaves come first: they show that num_leaves is not made up.
+    # The leaves come first: their number of values proves that num_leaves is right.
     arrays = {
         key: _numbers(trees, key, sizes, dtype, needed=key in _NEEDED)
         for sizes, dtypes in ((n_leaves, LEAF_TYPES), (n_leaves - 1, NODE_TYPES))
         for key, dtype in dtypes.items()
     }
     decision = arrays["decision_type"]
-    # LightGBM ignores where missing values go in categorical nodes.
+    # LightGBM ignores this bit in categorical nodes, and its files may have it.
     decision[decision & CATEGORICAL != 0] &= ~np.uint8(DEFAULT_LEFT)
     sets = _sets(trees, n_leaves - 1, arrays, skgoss_line)
     linear = _linear(trees, n_leaves, arrays["leaf_value"], header)
@@ -279,9 +286,9 @@ def _refuse_tree(
     sets: CategorySets,
     linear: LinearLeaves | None,
 ) -> None:
-    """Raise the error of the first wrong tree.
+    """Raise the error of the first wrong tree, by a binary search.
 
-    The first n trees are checked without the others. They pass if n is small enough.
+    The first n trees alone are valid if and only if none of them is wrong.
     """
     passing, failing = 0, len(trees.number)
     while passing < failing:
@@ -346,7 +353,21 @@ def _sets(
 def _read_sets(
     trees: TreeSections, n_cat: NDArray[np.int32]
 ) -> tuple[CategorySets, Ints]:
-    """The sets of some trees, and how many each has.
+    """The sets of some trees, and the number of each tree's sets.
+
+    A tree writes its sets as words of 32 bits, one set after the other. For example,
+    the sets {0, 2} and {33} are:
+
+        cat_boundaries=0 1 3     where the words of each set begin, and the end
+        cat_threshold=5 0 2      bits 0 and 2 of a word; bit 1 of a second word
+
+    `CategorySets` has the words of all trees, and one start for each set. If the next
+    tree has one set of two words:
+
+        boundary                             0  1  3    0  2
+        plus the words of earlier trees      0  1  3    3  5
+        without the end of each tree         0  1       3
+        start: with the number of all words  0  1       3     5
 
     LightGBM 2.0 has files with more sets than ``num_cat``.
     """
@@ -379,6 +400,10 @@ def _read_sets(
 def _linear(
     trees: TreeSections, n_leaves: Ints, leaf_value: Floats, header: Section
 ) -> LinearLeaves | None:
+    """The linear models of all leaves; None if no tree has any.
+
+    Leaves of other trees get a constant.
+    """
     one = np.ones(len(trees.number), dtype=np.int64)
     is_linear = _numbers(trees, "is_linear", one, np.uint8) > 0
     if not is_linear.any():
@@ -400,18 +425,18 @@ def _linear(
     coefficient = _numbers(some, "leaf_coeff", sizes, np.float64, needed=True)
     terms = {"start": start, "feature": feature, "coefficient": coefficient}
     leaves = LinearLeaves.unbounded(constant, **terms)
-    bounds = _of_header(header, BOUNDS_KEY, 2 * len(constant))
+    bounds = _header_numbers(header, BOUNDS_KEY, 2 * len(constant))
     if bounds is not None:
         lower, upper = np.split(bounds, 2)
         if (lower > upper).any():
             message = f"a lower bound in {BOUNDS_KEY} is above its upper one"
             refuse(header.fields[BOUNDS_KEY].number, message)
         leaves = leaves._replace(lower=lower, upper=upper)
-    means = _of_header(header, MEANS_KEY, len(coefficient))
+    means = _header_numbers(header, MEANS_KEY, len(coefficient))
     return leaves if means is None else leaves._replace(mean=means)
 
 
-def _of_header(header: Section, key: str, n: int) -> Floats | None:
+def _header_numbers(header: Section, key: str, n: int) -> Floats | None:
     """The ``n`` numbers of a line of the header; None if there is no such line."""
     found = header.fields.get(key, NO_LINE)
     if found is NO_LINE:

@@ -1,9 +1,9 @@
 """Write models in LightGBM's text format.
 
-LightGBM refuses some names of columns; safe names replace them. Categories are whole
-numbers in its data: those that a fit has learned from whole numbers are written by
-value, others by number, with the values in ``pandas_categorical``. A line that other
-readers skip holds what skgoss needs to read the model back.
+LightGBM does not accept some names of columns; safe names replace them. Its categories
+are whole numbers. Those of a column of whole numbers are written by value. Other
+categories are written by number, and ``pandas_categorical`` has their values. A line
+that other readers skip has the rest of the state.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from skgoss.model_files.text_lines import (
 )
 from skgoss.utils.messages import warn
 
-# Sets of values have a bit for each number up to the largest: 61 kB of text for this.
+# A set has a bit for each number up to its largest value: 61 kB of text for this one.
 MAX_VALUE = 1_000_000
 
 _FORBIDDEN = frozenset('",:[]{} ')
@@ -58,32 +58,32 @@ def write(
 ) -> str:
     """Write the rounds from ``start_round`` to ``stop_round - 1``; None: to the last.
 
-    ``importance`` is the kind of the importances in the file: 'split' or 'gain'. The
-    sets of the ensemble hold numbers of the ``categories``. If these are None, the sets
-    are written as they are, and ``header.pandas_categorical`` with them.
+    ``importance`` is the type of the importances in the file: 'split' or 'gain'. The
+    sets of the ensemble have numbers of the ``categories``. If these are None, the sets
+    and ``header.pandas_categorical`` are written as they are.
 
-    ValueError if the header does not fit the ensemble, or holds a line break. Warns if
-    a column holds categories above 1,000,000: they are written by number, so other
-    readers need their numbers in place of the values.
+    ValueError if the header does not fit the ensemble, or has a line break. Warns if a
+    column has categories above 1,000,000: they are written by number, so other readers
+    need data with the numbers in place of the values.
     """
     _check(header, ensemble.n_features)
     chosen = _chosen_rounds(ensemble, start_round, stop_round)
     names, values = safe_names(header.feature_names), _values(categories, chosen)
     shrinkage = _shrinkage(ensemble, header)[start_round * chosen.n_scores :]
     tree_texts = list(_tree_texts(chosen, _by_value(chosen, values), shrinkage))
-    words = dump.pandas_categorical(header, categories or Categories(None))
+    values_ = dump.pandas_categorical(header, categories or Categories(None))
     sections = [
         _header_lines(chosen, header, names, values, tree_texts),
         "".join(tree_texts) + END_OF_TREES + "\n",
         _importances(chosen.importances(importance), names),
         _parameters(header, names, values),
-        PANDAS_CATEGORICAL + json.dumps(dump.jsonable(words)) + "\n",
+        PANDAS_CATEGORICAL + json.dumps(dump.jsonable(values_)) + "\n",
     ]
     return "\n".join(sections)
 
 
 def safe_names(names: Sequence[str]) -> list[str]:
-    """Distinct names that LightGBM accepts: these names where possible."""
+    """Distinct names that LightGBM accepts; names that it accepts are kept."""
     safe = ["".join("_" if _is_forbidden(c) else c for c in name) for name in names]
     used = {new for new, old in zip(safe, names, strict=True) if new == old}
     kept: set[str] = set()
@@ -104,6 +104,7 @@ def _is_forbidden(character: str) -> bool:
 
 
 def _check(header: Header, n_features: int) -> None:
+    """Raise ValueError if the header does not fit, or has a line break."""
     header.check(n_features)
     texts = {"objective": header.objective}
     for key, value in header.parameters.items():
@@ -119,7 +120,7 @@ def _check(header: Header, n_features: int) -> None:
 def _chosen_rounds(
     ensemble: Ensemble, start_round: int, stop_round: int | None
 ) -> Ensemble:
-    """Some rounds; the sets are those of the categorical nodes, one after the other."""
+    """Some rounds, with a set for each categorical node, in the order of the nodes."""
     n_rounds = ensemble.n_rounds
     stop = n_rounds if stop_round is None else min(stop_round, n_rounds)
     if start_round < 0 or stop < 0:
@@ -142,12 +143,12 @@ def _are_categorical(arrays: Mapping[str, NDArray[Any]]) -> NDArray[np.bool_]:
 def _tree_texts(
     trees: Ensemble, sets: CategorySets, shrinkage: Sequence[str]
 ) -> Iterator[str]:
-    """The text of each tree; ``sets`` are written in place of those of the trees."""
+    """The text of each tree; ``sets`` replace those of the trees."""
     leaf_start = trees.leaf_start
     first_node = leaf_start - np.arange(trees.n_trees + 1)
     categorical = _are_categorical(trees.arrays)
     first_set = np.concatenate([[0], np.cumsum(categorical)])[first_node]
-    # Files number the sets of each tree from 0.
+    # In files, the sets of each tree are numbered from 0.
     before = np.where(categorical, np.repeat(first_set[:-1], np.diff(first_node)), 0)
     arrays = trees.arrays | {"threshold": trees.arrays["threshold"] - before}
     starts = dict.fromkeys(NODE_TYPES, first_node) | dict.fromkeys(
@@ -173,12 +174,13 @@ def _tree_texts(
 
 
 def _joined(values: NDArray[Any], start: NDArray[np.int64]) -> list[str]:
-    """Numbers from each start to the next, as the shortest text that reads back."""
+    """The numbers between two starts each, as the shortest text that reads back."""
     dtype = np.float64 if values.dtype == np.float64 else np.int64
     return decimals.joined(np.ascontiguousarray(values, dtype), start)
 
 
 def _line(name: str, values: NDArray[Any]) -> str:
+    """A line with a key and numbers."""
     start = np.array([0, len(values)], dtype=np.int64)
     return f"{name}={_joined(values, start)[0]}"
 
@@ -195,8 +197,8 @@ def _linear_lines(leaves: LinearLeaves) -> list[str]:
     return list(map(_line, LINEAR_LINES, values))
 
 
-def _of_linear_leaves(leaves: LinearLeaves | None) -> list[str]:
-    """The lines of the header with bounds and means, if there are any."""
+def _linear_header_lines(leaves: LinearLeaves | None) -> list[str]:
+    """The lines of the header with bounds and means of linear leaves, if any."""
     if leaves is None:
         return []
     bounds = np.concatenate([leaves.lower, leaves.upper])
@@ -205,7 +207,7 @@ def _of_linear_leaves(leaves: LinearLeaves | None) -> list[str]:
 
 
 def _shrinkage(ensemble: Ensemble, header: Header) -> list[str]:
-    """The factor of each tree: LightGBM uses it when it fits leaves again."""
+    """The shrinkage of each tree, which LightGBM uses if it refits leaves."""
     parameters = header.parameters
     is_one = dump.holds_start(
         ensemble, header, parameters.get("boost_from_average") != "0"
@@ -241,6 +243,7 @@ def _by_value(trees: Ensemble, values: Mapping[int, list[int]]) -> CategorySets:
 
 
 def _looked_up(values: list[int], numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The values of categories with some numbers; ValueError if one does not exist."""
     if numbers.max(initial=0) >= len(values):
         raise ValueError(
             f"a set holds the category number {numbers.max()}, but its column has only"
@@ -269,6 +272,7 @@ def _header_lines(
     values: Mapping[int, list[int]],
     tree_texts: Sequence[str],
 ) -> str:
+    """The lines before the trees."""
     infos = [_info(info, values.get(j)) for j, info in enumerate(header.feature_infos)]
     sizes = [len(text.encode()) for text in tree_texts]
     signs = header.monotone_constraints
@@ -285,15 +289,16 @@ def _header_lines(
         *([f"monotone_constraints={' '.join(map(str, signs))}"] if signs else []),
         f"feature_infos={' '.join(infos)}",
         f"{SKGOSS_KEY}=1",
-        *_of_linear_leaves(trees.linear),
+        *_linear_header_lines(trees.linear),
         f"tree_sizes={' '.join(map(str, sizes))}",
     ]
     return "\n".join([*lines, ""])
 
 
 def _importances(importance: NDArray[Any], names: Sequence[str]) -> str:
+    """The lines of the importances, the largest first."""
     order = np.argsort(-importance, kind="stable").tolist()
-    # LightGBM writes whole numbers; infinite gains have none.
+    # LightGBM writes whole numbers; infinite gains are limited.
     whole = np.minimum(importance, 2.0**62).astype(np.int64).tolist()
     lines = [f"{names[j]}={whole[j]}" for j in order if whole[j] > 0]
     return "\n".join(["feature_importances:", *lines, ""])
@@ -302,6 +307,7 @@ def _importances(importance: NDArray[Any], names: Sequence[str]) -> str:
 def _parameters(
     header: Header, names: Sequence[str], values: Mapping[int, list[int]]
 ) -> str:
+    """The lines of the parameters, with that which only skgoss reads."""
     true_names = enumerate(header.feature_names)
     content = {
         "model": header.own,

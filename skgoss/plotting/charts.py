@@ -102,7 +102,7 @@ def plot_importance(
     ax, figure = axes(ax, figsize, dpi)
     try:
         ax.barh(positions, widths, align="center", height=height, **kwargs)
-    except AttributeError as error:  # of an argument that matplotlib does not know
+    except AttributeError as error:  # matplotlib has no such argument
         name = next(name for name in kwargs if repr(name) in str(error))
         advice = hint(name, inspect.signature(plot_importance).parameters)
         raise TypeError(f"plot_importance has no argument {name!r}.{advice}") from error
@@ -114,7 +114,7 @@ def plot_importance(
             xytext=(3, 0),
             textcoords="offset points",
             va="center",
-            bbox=behind,  # lines of the grid do not cross the numbers
+            bbox=behind,  # so that grid lines do not cross the numbers
         )
     ax.set_yticks(positions)
     ax.set_yticklabels(names[order], parse_math=False)
@@ -257,6 +257,7 @@ def _ylim(curves: Iterable[Sequence[float]]) -> Pair | None:
 
 
 def _history(booster: Any) -> History:
+    """The metrics of a fit; TypeError or ValueError if there are none."""
     history: History
     if isinstance(booster, LGBMModel):
         history = booster.evals_result_
@@ -294,11 +295,11 @@ def _curves(
                 f"There are several metrics ({', '.join(metrics)}): {metric} is"
                 " plotted. Choose one by the argument metric."
             )
-    having = [name for name in chosen if metric in history[name]]
-    if names is not None or not having:
+    with_metric = [name for name in chosen if metric in history[name]]
+    if names is not None or not with_metric:
         for name in chosen:
             check_name(metric, history[name], "metric", f"a metric of {name!r}")
-    return metric, {name: history[name][metric] for name in having}
+    return metric, {name: history[name][metric] for name in with_metric}
 
 
 def _finish(
@@ -312,7 +313,7 @@ def _finish(
 ) -> Axes:
     """Write the title and the labels, with marks replaced, and draw the grid.
 
-    ``figure`` is a new one, which gets room for the labels.
+    A new ``figure`` is laid out to have room for the labels.
     """
     for name, text in (("title", title), ("xlabel", xlabel), ("ylabel", ylabel)):
         if text is not None:
@@ -322,6 +323,6 @@ def _finish(
     ax.grid(grid)
     ax.set_axisbelow(True)
     if figure is not None:
-        for _ in range(2):  # labels on the right move when names on the left get room
+        for _ in range(2):  # labels on the right move when those on the left get room
             figure.tight_layout()
     return ax

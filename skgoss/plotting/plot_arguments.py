@@ -1,4 +1,4 @@
-"""The arguments that plots share: their checks, and the axes."""
+"""Checks of the arguments that plots share, and their axes."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def optional(module: str) -> ModuleType:
 def axes(
     ax: Axes | None, figsize: Pair | None, dpi: float | None
 ) -> tuple[Axes, Figure | None]:
-    """Check ``ax``, or make the axes of a new figure if it is None; and this figure."""
+    """``ax``, checked, and None; if ``ax`` is None, new axes and their new figure."""
     if ax is None:
         figure, ax = optional("matplotlib.pyplot").subplots(figsize=figsize, dpi=dpi)
         return ax, figure

@@ -17,7 +17,8 @@ from skgoss.model.trees import ZERO_BOUND
 from skgoss.plotting.plot_arguments import check, check_name
 from skgoss.utils.messages import one_line
 
-# What `show_info` may list, in the order of the lines. A node has some of them.
+# The facts that `show_info` may list, in the order of the lines. A node has some of
+# them.
 INFO = {
     "split_gain": "gain {}",
     "internal_value": "value {}",
@@ -33,7 +34,7 @@ _COUNTS = ("internal_count", "leaf_count")
 # The values that count as missing.
 _MISSING = {"None": "", "NaN": "missing", "Zero": "missing or 0"}
 
-# Characters of a line, and of a name in a line.
+# The most characters of a line, and of a name in a line.
 _LINE, _NAME = 40, 30
 
 # A node of `dump_model`.
@@ -42,16 +43,16 @@ Node = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class NodeLabel:
-    """What is shown of a node or leaf."""
+    """The texts of a node or leaf, and its place in the tree."""
 
     key: str  # ``split3`` or ``leaf0``
     # The condition of a split, or the value of a leaf; in ASCII, apart from names.
     title: str
     heading: list[str]  # the title for pictures: in short lines, with short names
-    info: list[str]  # the formula of a linear leaf, and what ``show_info`` asks for
+    info: list[str]  # the formula of a linear leaf, and the facts of ``show_info``
     parent: int  # the index of the parent in the list of nodes; -1: none
-    edge: str  # which rows come from the parent, such as ``yes`` or ``no, missing``
-    on_path: bool  # whether the example comes here
+    edge: str  # the rows that go here from the parent: ``yes`` or ``no, missing``
+    on_path: bool  # whether the example reaches the node
     constraint: int  # the monotone constraint of the column: 1, -1 or 0
 
     @property
@@ -62,7 +63,7 @@ class NodeLabel:
 
 @dataclass(frozen=True)
 class TreeLabels:
-    """What is shown of a tree."""
+    """The texts of a tree."""
 
     name: str  # the index of the tree and its number of leaves
     # Parents come before children, the left child before the right.
@@ -96,7 +97,8 @@ def tree_labels(
         )
     tree_index %= n_trees
     iteration, score = divmod(tree_index, booster.num_model_per_iteration())
-    # The first rounds of a model of folds hold its start scores, and come together.
+    # The first rounds of a model of folds have its start scores, and cannot be
+    # separated.
     tested = booster._model.out_of_fold
     n_read = 1 if iteration or tested is None else tested.n_starts
     span: dict[str, Any] = {"start_iteration": iteration, "num_iteration": n_read}
@@ -139,7 +141,7 @@ class Labels:
     constraints: Sequence[int]
     show_info: Sequence[str]  # names from `INFO`
     precision: int | None  # digits after the decimal point; None: all
-    # Number of categories that are listed; "..." stands for the others.
+    # The most categories that are listed, before "...".
     max_category_values: int
 
     def nodes(self, root: Node, leaf: int | None = None) -> list[NodeLabel]:
@@ -159,6 +161,7 @@ class Labels:
     def _node(
         self, node: Node, total: int | None, parent: int, edge: str, on_path: bool
     ) -> NodeLabel:
+        """The label of one node; ``total`` is the number of rows of the root."""
         is_leaf = _is_leaf(node)
         title = self._value if is_leaf else self._condition
         has_constraint = self.constraints and not is_leaf
@@ -174,6 +177,7 @@ class Labels:
         )
 
     def _info(self, node: Node, total: int | None) -> list[str]:
+        """The facts of a node that ``show_info`` lists."""
         facts = {
             name: str(node[name]) if name in _COUNTS else self._number(node[name])
             for name in INFO
@@ -201,6 +205,7 @@ class Labels:
         return f"{name} {sign} {limit or self._number(threshold)}"
 
     def _set(self, column: int, codes: list[str], length: int | None) -> str:
+        """The condition of a categorical split, without the name of the column."""
         listed = [
             self._category(column, int(code), length) or code
             for code in codes[: self.max_category_values]
@@ -218,6 +223,7 @@ class Labels:
         return None
 
     def _value(self, leaf: Node, length: int | None) -> str:
+        """The title of a leaf. ``length`` is unused: it has no names of columns."""
         return f"leaf {_leaf_index(leaf)}: {self._number(leaf['leaf_value'])}"
 
     def _formula(self, node: Node) -> str:
@@ -234,7 +240,7 @@ class Labels:
         return " ".join(terms)
 
     def _number(self, value: float) -> str:
-        """A number, short, but not as zero if it is not."""
+        """A number with few digits; "0.00" only if it counts as zero."""
         digits = self.precision
         if digits is None:
             return str(value)
@@ -277,7 +283,7 @@ def _separates_missing(node: Node) -> bool:
 
 
 def _edges(node: Node) -> tuple[str, str]:
-    """Which rows go left and right."""
+    """The labels of the edges to the left and right child."""
     missing = _MISSING[node["missing_type"]]
     if not missing or node["decision_type"] == "==" or _separates_missing(node):
         return "yes", "no"

@@ -123,8 +123,8 @@ def _graph_legend() -> str:
 _FONT_SIZE, _EDGE_FONT_SIZE = 10.0, 9.0
 _PADDING = 5.0  # between the text of a node and its border
 _MARGIN = 4.0  # around the label of an edge
-_GAP = 9.0  # between nodes side by side, and around the tree
-_BRANCH = 14.0  # from a parent to the place where its edges part
+_GAP = 9.0  # between neighboring nodes, and around the tree
+_BRANCH = 14.0  # from a parent to the point where its edges part
 _LEGEND = (180.0, 24.0)  # width and height
 
 # The largest side of a new figure, in inches.
@@ -133,7 +133,7 @@ _LARGEST = 100.0
 _SPLIT, _LEAF, _BORDER, _PATH = "#eef3fa", "#ffffff", "#6b7f99", "#2f7de1"
 _EDGE: Style = {"color": "#8a8a8a", "zorder": 1}
 
-# Names of columns are no formulas, even if they hold dollar signs.
+# Names of columns are not formulas, even if they contain dollar signs.
 _PLAIN: Style = {"parse_math": False, "usetex": False}
 _TEXT = dict(_PLAIN, size=_FONT_SIZE, ha="center", va="center", ma="center")
 _EDGE_TEXT = dict(_PLAIN, size=_EDGE_FONT_SIZE, va="bottom", color="#707070")
@@ -186,14 +186,15 @@ def plot_tree(
 
 
 def _draw(ax: Axes, tree: TreeLabels, horizontal: bool, resized: Figure | None) -> None:
-    """Draw a tree on axes, whose figure may first be resized to the tree."""
+    """Draw a tree on axes. The figure ``resized`` is first resized to the tree."""
     alignment = {"ha": "left"} if horizontal else {"va": "top"}
     texts = [
         ax.text(0, 0, "\n".join([*node.heading, *node.info]), **_TEXT | alignment)
         for node in tree.nodes
     ]
     edges = [ax.text(0, 0, node.edge, **_EDGE_TEXT) for node in tree.nodes]
-    # From (along, across) the direction of growth to (x, y), and back.
+    # [::step] converts coordinates (along, across) the direction of growth to (x, y),
+    # and back.
     step = 1 if horizontal else -1
     layout = _layout(
         tree.nodes,
@@ -232,7 +233,7 @@ def _sizes(texts: Sequence[Text]) -> Floats:
 
 
 def _fit(ax: Axes, width: float, height: float, resized: Figure | None) -> float:
-    """Set the limits in points; return the size of these points in the axes."""
+    """Set the limits of the axes in points; return the scale of these points."""
     if resized is not None:
         size = np.array([width, height]) / 72
         resized.set_size_inches(size * min(1, _LARGEST / size.max()))
@@ -275,10 +276,10 @@ def _add_legend(ax: Axes, scale: float) -> None:
 
 
 class _TreeLayout(NamedTuple):
-    """Where the nodes of a tree stand, in points."""
+    """The positions of the nodes of a tree, in points."""
 
     start: Floats  # (n_nodes,): where each node begins, in the direction of growth
-    bend: Floats  # (n_nodes,): where the edge to each node leaves those to its siblings
+    bend: Floats  # (n_nodes,): where the edge to each node and that to its sibling part
     # (n_nodes,): the middle of each node, across the direction of growth.
     middle: Floats
     size: Pair  # the size of the tree, along and across
@@ -309,7 +310,7 @@ def _layout(nodes: Sequence[NodeLabel], boxes: Floats, edges: Floats) -> _TreeLa
 def _smallest_unit(
     breadth: Floats, level: NDArray[np.intp], box: Floats, edge: Floats
 ) -> float:
-    """The smallest factor of breadths at which nothing of a level overlaps."""
+    """The smallest factor of breadths for which no nodes of a level overlap."""
     order = np.lexsort((breadth, level))
     same_level = np.diff(level[order]) == 0
     left, right = order[:-1][same_level], order[1:][same_level]
@@ -319,7 +320,7 @@ def _smallest_unit(
 
 
 # Arguments of graphviz.Digraph, which LightGBM's plot_tree passes on.
-_OF_DIGRAPH = """
+_DIGRAPH_ARGUMENTS = """
     name comment filename directory format engine encoding graph_attr node_attr
     edge_attr body strict renderer formatter
 """
@@ -328,7 +329,7 @@ _OF_DIGRAPH = """
 def _label_options(kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of `tree_labels` among those that `plot_tree` passes on."""
     options = dict(kwargs)
-    names = _OF_DIGRAPH.split()
+    names = _DIGRAPH_ARGUMENTS.split()
     unused = [name for name in names if options.pop(name, None) is not None]
     if unused:
         messages.warn_unused(

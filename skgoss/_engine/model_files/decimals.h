@@ -1,10 +1,10 @@
-/* Numbers as text and back, to the last bit: what strtod and Python's repr give, for numbers of
-   usual size, in a tenth of the time.
+/* Numbers as text and back, to the last bit: the results of strtod and Python's repr, for numbers
+   of usual size, in a tenth of the time.
 
-   A decimal is w 10^e. For |e| <= 19 the power of ten fits 64 bits, so products and quotients
-   are exact in 128 bits, and rounding them once is correct. A double has at most 17 digits:
-   15 always come back from the double they name, so the shortest text is that of 15, 16 or 17
-   digits, without the zeros at its end. */
+   A decimal is w 10^e. For |e| <= 19, the power of ten fits into 64 bits, so products and quotients
+   are exact in 128 bits, and rounding them once is correct. A double has at most 17 digits. Any 15
+   digits survive the conversion to a double and back, so the shortest text of a double is that of
+   15, 16 or 17 digits, without trailing zeros. */
 #ifndef SKGOSS_DECIMALS_H
 #define SKGOSS_DECIMALS_H
 
@@ -12,10 +12,10 @@
 #include <stdint.h>
 #include <string.h>
 
-#define DECIMAL_MOST_EXPONENT 19
+#define DECIMAL_MAX_EXPONENT 19
 #define DECIMAL_ROOM 32
 
-static const uint64_t decimal_power[DECIMAL_MOST_EXPONENT + 1] = {
+static const uint64_t decimal_power[DECIMAL_MAX_EXPONENT + 1] = {
     1u, 10u, 100u, 1000u, 10000u, 100000u, 1000000u, 10000000u, 100000000u, 1000000000u,
     10000000000u, 100000000000u, 1000000000000u, 10000000000000u, 100000000000000u,
     1000000000000000u, 10000000000000000u, 100000000000000000u, 1000000000000000000u,
@@ -28,25 +28,25 @@ typedef unsigned __int128 DecimalWide;
 
 static inline int decimal_bits(uint64_t x) { return x ? 64 - __builtin_clzll(x) : 0; }
 
-/* x 2^shift, rounded once, where `rest` says that x has left something out. */
-static inline double decimal_scaled(DecimalWide x, int rest, int shift)
+/* x 2^shift, rounded once, where `sticky` says that x has lost a bit that was set. */
+static inline double decimal_scaled(DecimalWide x, int sticky, int shift)
 {
     int surplus = decimal_bits((uint64_t)(x >> 64));
     uint64_t top = (uint64_t)(x >> surplus);
-    rest |= surplus > 0 && (x & (((DecimalWide)1 << surplus) - 1)) != 0;
-    return ldexp((double)(top | (uint64_t)rest), shift + surplus);
+    sticky |= surplus > 0 && (x & (((DecimalWide)1 << surplus) - 1)) != 0;
+    return ldexp((double)(top | (uint64_t)sticky), shift + surplus);
 }
 
-/* The double nearest to w 10^e; whether it is known. */
+/* The double nearest to w 10^e; false if this code cannot compute it. */
 static inline int decimal_to_double(uint64_t w, int e, double *value_out)
 {
-    if (e < -DECIMAL_MOST_EXPONENT || e > DECIMAL_MOST_EXPONENT)
+    if (e < -DECIMAL_MAX_EXPONENT || e > DECIMAL_MAX_EXPONENT)
         return 0;
     if (e >= 0) {
         *value_out = decimal_scaled((DecimalWide)w * decimal_power[e], 0, 0);
         return 1;
     }
-    /* Of at least 56 bits, so that the lowest may stand for the rest. */
+    /* The quotient gets at least 56 bits, so that its lowest bit can be the sticky one. */
     uint64_t power = decimal_power[-e];
     int shift = 56 + decimal_bits(power) - decimal_bits(w);
     shift = shift > 0 ? shift : 0;
@@ -55,15 +55,15 @@ static inline int decimal_to_double(uint64_t w, int e, double *value_out)
     return 1;
 }
 
-/* The shortest digits that name a double, with zeros behind them up to 17, and the place of the
-   point: 0.d1 d2 ... 10^point. 0: not known. */
+/* The shortest digits that are read back as a double, padded to 17 with zeros, and the place of the
+   point: 0.d1 d2 ... 10^point. 0 if this code cannot compute them. */
 static inline uint64_t decimal_shortest(double value, int *point_out)
 {
     uint64_t bits, m;
     memcpy(&bits, &value, sizeof bits);
     int down = 1075 - (int)(bits >> 52 & 2047);
     m = (bits & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1) << 52;
-    /* Neighbors of a power of two are not equally far. */
+    /* The neighbors of a power of two are not equally far from it. */
     if (m == UINT64_C(1) << 52 || !(value >= 1e-3 && value < 1e15))
         return 0;
     int before = 1; /* digits before the point, or minus the zeros after it */
@@ -81,7 +81,7 @@ static inline uint64_t decimal_shortest(double value, int *point_out)
         below -= below % step;
         DecimalWide above = x - ((DecimalWide)below << down), whole = (DecimalWide)step << down;
         if (2 * above == whole)
-            return 0; /* two decimals are equally near */
+            return 0; /* a tie of two decimals */
         int up = 2 * above > whole;
         DecimalWide twice = 2 * (up ? whole - above : above);
         /* Readers round half a gap to the even double. */
@@ -102,7 +102,7 @@ static inline char *decimal_write_8(uint32_t w, char *text_out)
     return text_out + 8;
 }
 
-/* Writes a double as Python's repr does, for usual ones; returns the length, 0: not known. */
+/* Writes a double as Python's repr does; returns the length, 0 if this code cannot. */
 static inline int decimal_write(double value, char *text_out)
 {
     char digits[17], *at = text_out;
@@ -128,7 +128,7 @@ static inline int decimal_write(double value, char *text_out)
         memcpy(at, digits, (size_t)n);
         at += n;
     } else {
-        /* Zeros up to the point are among the digits. */
+        /* If fewer digits remain than the point needs, the zeros after them are used. */
         memcpy(at, digits, (size_t)point);
         at += point;
         *at++ = '.';
@@ -143,20 +143,20 @@ static inline int decimal_write(double value, char *text_out)
 static inline int decimal_write_int(int64_t value, char *text_out)
 {
     char digits[20], *first = digits + sizeof digits;
-    uint64_t rest = value < 0 ? -(uint64_t)value : (uint64_t)value;
+    uint64_t magnitude = value < 0 ? -(uint64_t)value : (uint64_t)value;
     do {
-        *--first = (char)('0' + rest % 10);
-    } while (rest /= 10);
+        *--first = (char)('0' + magnitude % 10);
+    } while (magnitude /= 10);
     *text_out = '-';
     int n = (int)(digits + sizeof digits - first);
     memcpy(text_out + (value < 0), first, (size_t)n);
     return n + (value < 0);
 }
 
-/* A number at the beginning of a text, which ends with a character that is none of a number. */
+/* A number at the beginning of a text. The text must end with a character that numbers lack. */
 typedef struct {
     const char *end;  /* behind the number; NULL: there is none */
-    int is_known;     /* whether `value` is its value */
+    int is_known;     /* whether `value` could be computed */
     int negative;
     uint64_t whole;   /* of a whole number of at most 18 digits */
     double value;
@@ -177,7 +177,7 @@ static inline const char *decimal_word(const char *at, int kind, double *value_o
     return strncmp(at + 3, "(ind)", 5) ? at + 3 : at + 8;
 }
 
-/* Adds digits to the number; those that do not fit are counted. */
+/* Appends digits to a number; counts those that do not fit. */
 static inline const char *decimal_add(const char *at, uint64_t *w, int *n_left_out)
 {
     for (; decimal_is_digit(*at); at++) {
@@ -189,8 +189,8 @@ static inline const char *decimal_add(const char *at, uint64_t *w, int *n_left_o
     return at;
 }
 
-/* Reads a number of a kind: -?digits[.digits][e[+-]digits], -?inf, and -?nan where
-   allowed. */
+/* Reads a number of a kind: -?digits[.digits][e[+-]digits], -?inf, or -?nan if the kind allows
+   it. */
 static inline Decimal decimal_read(const char *text, int kind)
 {
     Decimal found = {NULL, 1, *text == '-', 0, 0.0};

@@ -25,13 +25,13 @@ cdef extern from "decimals.h" nogil:
     int decimal_write(double value, char* text_out) noexcept
     int decimal_write_int(int64_t value, char* text_out) noexcept
 
-# Kinds of numbers: the first may be NaN, the last are whole numbers of at most 18 digits.
+# Kinds of numbers. Only "float" allows NaN; "int" are whole numbers of at most 18 digits.
 KINDS: dict[str, int] = {
     "float": DECIMAL_FLOAT, "threshold": DECIMAL_THRESHOLD, "int": DECIMAL_INT}
 
 
 cdef inline const char* after(const char* end, const char* stop) noexcept nogil:
-    """Where the next number of a line is, if one ends here; NULL: none does."""
+    """The next number of a line, or its end, if a number ends at ``end``; NULL: none does."""
     if end == NULL or (end < stop and end[0] != b" "):
         return NULL
     while end < stop and end[0] == b" ":
@@ -45,12 +45,12 @@ def read_floats(
 ) -> int:
     """Read the numbers of lines, with spaces between them.
 
-    - ``start``, ``stop``, (n_lines,): where each line begins and ends: with a number, before white
-      space or the end of the text.
+    - ``start``, ``stop``, (n_lines,): where each line begins and ends. It begins with a number, and
+      white space or the end of the text follows it.
     - ``kind``: a value of ``KINDS``.
-    - ``values_out``, (n,): they have the bits that Python's float() gives.
+    - ``values_out``, (n,): the results of Python's float().
 
-    Returns how many numbers were read before one that is wrong, or missing; n if all are right.
+    Returns the number of values before the first one that is wrong or missing; n if all are right.
     """
     cdef const char* at
     cdef const char* last
@@ -100,7 +100,7 @@ ctypedef fused number_t:
 
 
 cdef int put(number_t value, char* text_out) except -1:
-    """Write what Python's repr gives for a number; returns its length."""
+    """Write a number as Python's repr does; returns the length."""
     cdef int n
     cdef bytes text
     if number_t is double:

@@ -1,4 +1,4 @@
-"""Where the lines of a text are, and how many items follow their keys."""
+"""The lines of a text, and the numbers of items after their keys."""
 
 from libc.stdint cimport int64_t
 from libc.string cimport memchr, memcmp
@@ -15,7 +15,7 @@ cdef const char* sought(const char* at, const char* end, char c) noexcept nogil:
 
 
 cdef int64_t items(const char* at, const char* end) noexcept nogil:
-    """The number of items with spaces between them; the first and the last are not white."""
+    """The number of items between spaces; the first and the last character are not white space."""
     cdef int64_t n = at < end
     cdef Py_ssize_t i
     for i in range(1, end - at):
@@ -29,14 +29,14 @@ def find(
 ) -> int:
     """Find the lines of a text, and the keys before the first '=' of lines.
 
-    - ``keys``, list of bytes: lines are found fastest if their keys come in this order.
+    - ``keys``, list of bytes: the search is fastest if the lines are in this order.
     - ``start_out``, ``stop_out``, (n_lines,): where each line begins and ends, without the white
       space at its end. The number of lines is that of line breaks, plus 1.
     - ``key_out``, (n_lines,): the number of its key; -1: it has another one, or none.
     - ``value_out``, (n_lines,): where the value of the key begins, without white space.
     - ``n_items_out``, (n_lines,): the number of items in the value, with spaces between them.
 
-    Returns the first line that holds a carriage return before its end; -1: none does.
+    Returns the first line with a carriage return before its end; -1: there is none.
     """
     cdef const char* at = text
     cdef const char* last = at + len(text)

@@ -27,7 +27,7 @@ from skgoss.fit.task import Task
 from skgoss.model import explanation, intervals, predictions
 from skgoss.model.fitted import EstimatorRecord, FittedModel, constructor_defaults
 from skgoss.model.predictions import RowReader
-from skgoss.objectives.words import MetricName, ObjectiveName
+from skgoss.objectives.literal_types import MetricName, ObjectiveName
 from skgoss.parameters import docstrings, other_libraries, presets, signatures
 from skgoss.parameters.settings import Settings
 from skgoss.several_fits import entry

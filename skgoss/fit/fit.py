@@ -609,7 +609,7 @@ def _header(
     if is_joint:
         objective = objectives.readable_for_lightgbm(objective, link)
     if isinstance(objective, str):
-        words = objectives.text(
+        words = objectives.lightgbm_text(
             objective, settings.sigmoid, settings.reg_sqrt, n_scores
         )
     return Header(

@@ -19,7 +19,7 @@ def by_functions(
 ) -> list[metrics.CustomMetric]:
     """The metrics that functions of the user compute."""
     takes_dataset = task.functions_take_dataset
-    kind = metrics.CustomMetricOfDataset if takes_dataset else metrics.CustomMetric
+    kind = metrics.DatasetMetric if takes_dataset else metrics.CustomMetric
     return [kind(function, link) for function in functions]
 
 

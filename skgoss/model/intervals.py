@@ -336,7 +336,7 @@ class Conformal:
         if self._has_roots:
             out = replace(self.link, levels=())(out, n_threads)
         targets = OBJECTIVES[self.objective or "regression"].targets
-        return np.clip(out, targets.least, targets.most, out=out)
+        return np.clip(out, targets.low, targets.high, out=out)
 
     # --- Classification ---------------------------------------------------------------
 

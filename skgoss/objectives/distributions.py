@@ -24,19 +24,21 @@ from skgoss.utils.correct_rounding import log, log1p
 
 Floats = NDArray[np.float64]
 
-# Logarithms of parameters are no farther from 0, as in the kernels: those of scales and
-# means, of shapes, and of the dispersion of counts.
+# The limits of the absolute values of logarithms of parameters, as in the kernels: of
+# scales and means, of shapes, and of the dispersion of counts.
 LOG_LIMIT = 300.0
 SHAPE_LIMIT = 25.0
 COUNT_LIMIT = 16.0
 
-# Of counts that spread no more than those of a Poisson distribution.
-_LEAST_DISPERSION = 1e-3
+# The dispersion of counts that vary no more than those of a Poisson distribution.
+_MIN_DISPERSION = 1e-3
 
-# Errors beyond 2.5 standard deviations of a normal distribution: the slope of the
-# logarithm of the scale where they begin, and its mean over all of them.
+# `Distribution.far` of a normal distribution, whose far errors z are beyond 2.5
+# standard deviations. The derivative by the logarithm of the scale is 1 - z^2: -5.25 at
+# 2.5, and -7.056862 on average over all far errors.
 _FAR_FROM_NORMAL = (-5.25, -7.056862)
 
+# The levels of the quantiles whose pinball losses give the CRPS without a formula.
 _CRPS_LEVELS = (np.arange(99) + 0.5) / 99
 
 
@@ -44,43 +46,45 @@ _CRPS_LEVELS = (np.arange(99) + 0.5) / 99
 class Distribution:
     """One row of the table of distributions.
 
-    Functions of parameters get an array for each of them.
+    Its functions take one array for each parameter.
     """
 
     parameters: dict[str, str]  # the name of each, and the link from its score
     scipy: str  # the name of SciPy's distribution
-    arguments: Callable[..., dict[str, Floats]]  # those of SciPy, from the parameters
-    # About the scores of the distribution of targets with this mean and variance.
+    arguments: Callable[..., dict[str, Floats]]  # of SciPy's, from the parameters
+    # Approximate scores of a distribution with this mean and variance, from which
+    # Newton's method starts.
     start: Callable[[float, float], tuple[float, ...]]
-    self_concordance: tuple[float, ...]  # limits the steps of each score
-    # Whether even tiny hessians of the first score are enough for a leaf: they are
-    # weights, which other scores decide.
+    self_concordance: tuple[float, ...]  # of each score: see `Objective`
+    # Whether hessians of the first score are weights that depend on other scores. Then
+    # even tiny hessians are enough for a leaf.
     reweighted: bool = False
-    # What the scores after the first one are limited to, as logarithms of parameters.
+    # The limits of the absolute values of the scores after the first one.
     limits: tuple[float, ...] = (LOG_LIMIT,)
-    # What is added to each score if errors are larger by a factor, by its logarithm.
-    by_errors: tuple[float, ...] = (0.0, -1.0)
-    # The logarithm of the factor of the scale from which the first score learns.
+    # What each score changes by if the logarithm of all errors grows by 1.
+    error_shifts: tuple[float, ...] = (0.0, -1.0)
+    # Added to the logarithm of the scale in the gradients of the first score.
     widening: float = 0.0
-    # Whether it learns from the spread of the learned rows, not that of new ones.
-    learns_closely: bool = False
-    # Slopes of the scale that are less than the first number are those of far errors,
-    # which all have the second one. So an outlier widens the scale of others no more
-    # than one of the distribution itself.
+    # Whether the first score learns with the scale of errors on training rows instead
+    # of that on new rows, which is larger.
+    uses_training_spread: bool = False
+    # (threshold, replacement): derivatives by the logarithm of the scale that are below
+    # the threshold, those of far errors, are replaced. So an outlier widens the scale
+    # no more than the average far error of the distribution itself.
     far: tuple[float, float] = (-math.inf, -math.inf)
     # The prediction, from the parameters.
-    mean_of: Callable[..., Floats] = lambda *parameters: parameters[0]
+    prediction: Callable[..., Floats] = lambda *parameters: parameters[0]
     # The CRPS of (y, *parameters), where it has a short formula.
     exact_crps: Callable[..., Floats] | None = None
 
     def parameters_of(self, scores: Floats, n_threads: int = 1) -> list[Floats]:
-        """The parameters of the scores of rows, which have the shape (n_scores, n)."""
+        """The parameters for raw scores of the shape (n_scores, n)."""
         linked = zip(self.parameters.values(), scores, strict=True)
         return [_linked(link, score, n_threads) for link, score in linked]
 
     def mean(self, scores: Floats, n_threads: int = 1) -> Floats:
         """The mean of the targets of rows with these scores."""
-        return self.mean_of(*self.parameters_of(scores, n_threads))
+        return self.prediction(*self.parameters_of(scores, n_threads))
 
     def frozen(self, scores: Floats) -> Any:
         """SciPy's distribution of the targets of rows with these scores."""
@@ -92,7 +96,7 @@ class Distribution:
     def crps(self, y: Floats, scores: Floats) -> Floats:
         """The continuous ranked probability score of each target.
 
-        By quantiles, it is twice the mean of their pinball losses. References: T.
+        Without a formula, it is twice the mean pinball loss of quantiles. Reference: T.
         Gneiting and A. Raftery, "Strictly Proper Scoring Rules, Prediction, and
         Estimation", Journal of the American Statistical Association 102, 2007.
         """
@@ -105,14 +109,15 @@ class Distribution:
         return 2.0 / len(_CRPS_LEVELS) * total
 
     def log_tail(self, y: Floats, scores: Floats) -> Floats:
-        """The logarithm of the probability of the smaller tail that has the target."""
+        """The logarithm of the smaller tail probability of each target."""
         predicted = self.frozen(scores)
-        # Both tails of a distribution of whole numbers have the target itself.
+        # Both tails of a discrete distribution include the target itself.
         below = y - 1.0 if hasattr(predicted, "pmf") else y
         return np.minimum(predicted.logcdf(y), predicted.logsf(below))
 
 
 def _linked(link: str, score: Floats, n_threads: int = 1) -> Floats:
+    """The parameter that a link makes of each score, clipped to ``LOG_LIMIT``."""
     values = score[None].copy()
     if link == "exp":
         np.clip(values, -LOG_LIMIT, LOG_LIMIT, out=values)
@@ -121,49 +126,61 @@ def _linked(link: str, score: Floats, n_threads: int = 1) -> Floats:
 
 
 def _normal_crps(y: Floats, loc: Floats, scale: Floats) -> Floats:
+    """CRPS = s (z erf(z / sqrt 2) + 2 phi(z) - 1 / sqrt pi), with z = (y - m) / s."""
     z = (y - loc) / scale
     density = np.exp(-0.5 * z * z) * math.sqrt(2.0 / math.pi)
     return scale * (z * erf(z / math.sqrt(2.0)) + density - 1.0 / math.sqrt(math.pi))
 
 
 def _half_log(variance: float) -> float:
+    """The logarithm of the standard deviation."""
     return 0.5 * log(variance)
 
 
 def _log_moments(mean: float, variance: float) -> tuple[float, float]:
+    """The scores, mu and log(sigma), of a log-normal distribution with these moments.
+
+    sigma^2 = log(1 + variance / mean^2) and mu = log(mean) - sigma^2 / 2.
+    """
     ratio = log1p(variance / (mean * mean))
     return log(mean) - 0.5 * ratio, _half_log(ratio)
 
 
-def _of_logarithm(mu: Floats, sigma: Floats) -> dict[str, Floats]:
+def _lognormal_arguments(mu: Floats, sigma: Floats) -> dict[str, Floats]:
+    """SciPy's arguments of a log-normal distribution."""
     return {"s": sigma, "scale": _linked("exp", mu)}
 
 
 def _failure_time(
-    scipy: str, arguments: Callable[..., dict[str, Floats]], of_mu: float = 0.0
+    scipy: str, arguments: Callable[..., dict[str, Floats]], mu_concordance: float = 0.0
 ) -> Distribution:
-    """A distribution of times, of which there may be bounds; the risk is -mu."""
+    """A distribution of event times, possibly interval-censored; the risk is -mu."""
     return Distribution(
         {"mu": "identity", "sigma": "exp"},
         scipy,
         arguments,
         lambda mean, variance: (mean, _half_log(variance)),
-        self_concordance=(of_mu, 2.0),
-        mean_of=lambda mu, sigma: -mu,
+        self_concordance=(mu_concordance, 2.0),
+        prediction=lambda mu, sigma: -mu,
     )
 
 
 def _shape_and_scale(mu: Floats, sigma: Floats) -> dict[str, Floats]:
+    """SciPy's arguments of a log-logistic or Weibull distribution."""
     return {"c": 1.0 / sigma, "scale": _linked("exp", mu)}
 
 
 def kernel_target(y: Floats) -> Floats:
-    """Targets as kernels read them: of bounds, the lower ones come first."""
+    """Targets as kernels read them: all lower bounds of times, then all upper ones."""
     return y if y.ndim == 1 else np.ascontiguousarray(y[:, :2].T).ravel()
 
 
 def middle(y: Floats) -> Floats:
-    """About the logarithm of times between bounds."""
+    """The mean of the logarithms of the lower and the upper bound of each time.
+
+    It is finite: half the upper bound replaces a lower bound of 0, and the lower bound
+    replaces an infinite upper one.
+    """
     lower, upper = y.T
     lower = np.where(lower > 0, lower, 0.5 * upper)
     both = lower, np.where(upper < np.inf, upper, lower)
@@ -183,11 +200,11 @@ DISTRIBUTIONS: dict[str, Distribution] = {
     "lognormal": Distribution(
         {"mu": "identity", "sigma": "exp"},
         "lognorm",
-        _of_logarithm,
+        _lognormal_arguments,
         _log_moments,
         self_concordance=(0.0, 2.0),
         far=_FAR_FROM_NORMAL,
-        mean_of=lambda mu, sigma: _linked("exp", mu + 0.5 * sigma * sigma),
+        prediction=lambda mu, sigma: _linked("exp", mu + 0.5 * sigma * sigma),
     ),
     "student": Distribution(
         {"loc": "identity", "scale": "exp", "df": "exp"},
@@ -197,8 +214,8 @@ DISTRIBUTIONS: dict[str, Distribution] = {
         self_concordance=(0.0, 2.0, 1.0),
         reweighted=True,
         limits=(LOG_LIMIT, SHAPE_LIMIT),
-        by_errors=(0.0, -1.0, 0.0),
-        # Far errors of early rounds are not those of outliers.
+        error_shifts=(0.0, -1.0, 0.0),
+        # In early rounds, many errors are large that are not outliers.
         widening=log(3.0),
     ),
     "gamma_distribution": Distribution(
@@ -208,7 +225,7 @@ DISTRIBUTIONS: dict[str, Distribution] = {
         lambda mean, variance: (log(mean), log(mean * mean / variance)),
         self_concordance=(1.0, 1.0),
         limits=(SHAPE_LIMIT,),
-        by_errors=(0.0, 2.0),
+        error_shifts=(0.0, 2.0),
     ),
     "negative_binomial": Distribution(
         {"mean": "exp", "dispersion": "exp"},
@@ -219,13 +236,13 @@ DISTRIBUTIONS: dict[str, Distribution] = {
         },
         lambda mean, variance: (
             log(mean),
-            log(max((variance - mean) / (mean * mean), _LEAST_DISPERSION)),
+            log(max((variance - mean) / (mean * mean), _MIN_DISPERSION)),
         ),
         self_concordance=(1.0, 1.0),
-        # Rows of a large dispersion have little weight beside others.
+        # Rows with a large dispersion have small hessians.
         reweighted=True,
         limits=(COUNT_LIMIT,),
-        by_errors=(1.0, -1.0),
+        error_shifts=(1.0, -1.0),
     ),
     "beta": Distribution(
         {"mean": "logistic", "precision": "exp"},
@@ -237,12 +254,13 @@ DISTRIBUTIONS: dict[str, Distribution] = {
         ),
         self_concordance=(1.0, 1.0),
         limits=(SHAPE_LIMIT,),
-        by_errors=(0.0, 2.0),
-        # The likeliest mean of a small precision is close to 0.5, not to the target.
-        learns_closely=True,
+        error_shifts=(0.0, 2.0),
+        # With a small precision, the most likely mean is close to 0.5, not to the
+        # target.
+        uses_training_spread=True,
     ),
     "aft_normal": replace(
-        _failure_time("lognorm", _of_logarithm), far=_FAR_FROM_NORMAL
+        _failure_time("lognorm", _lognormal_arguments), far=_FAR_FROM_NORMAL
     ),
     "aft_logistic": _failure_time("fisk", _shape_and_scale),
     "aft_extreme": _failure_time("weibull_min", _shape_and_scale, 1.0),
@@ -252,10 +270,10 @@ DISTRIBUTIONS: dict[str, Distribution] = {
 def derivatives(
     name: str, target: Floats, scores: Floats, n_threads: int = 1, out: Any = None
 ) -> Any:
-    """The slopes of the negative log-likelihood by each score, and their information.
+    """The derivatives of the negative log-likelihood, and the Fisher information.
 
-    For the target see `kernel_target`. The information is Fisher's. Both have the shape
-    of the scores, and are float32.
+    ``target`` is a `kernel_target`. Both results have the shape of the scores, and are
+    float32.
     """
     out = np.empty((2, *scores.shape), dtype=np.float32) if out is None else out
     kind = loss_kernels.DISTRIBUTIONS[name]
@@ -263,15 +281,15 @@ def derivatives(
     return out
 
 
-def of_learning(name: str, scores: Floats, optimism: float) -> Floats:
-    """The scores from which the first one learns.
+def learning_scores(name: str, scores: Floats, optimism: float) -> Floats:
+    """The scores at which the first score takes its derivatives.
 
-    ``optimism`` is the logarithm by which errors of new rows are larger.
+    Errors of new rows are larger than those of training rows by exp(``optimism``).
     """
     distribution = DISTRIBUTIONS[name]
     added = distribution.widening
-    if distribution.learns_closely:
-        added += optimism * distribution.by_errors[1]
+    if distribution.uses_training_spread:
+        added += optimism * distribution.error_shifts[1]
     if added == 0.0:
         return scores
     moved = scores.copy()
@@ -282,20 +300,20 @@ def of_learning(name: str, scores: Floats, optimism: float) -> Floats:
 def with_errors(
     name: str, target: Floats, scores: Floats, log_ratio: float, n_threads: int
 ) -> Floats:
-    """The scores at which errors count as errors that are larger by a ratio.
+    """Scores with which the errors of rows are larger by exp(``log_ratio``).
 
-    ``by_errors`` has what is added to each score for a logarithm of 1: errors are
-    larger on a smaller scale. For counts, a part of the spread belongs to the mean. So
-    the mean moves away from the target, too, by the logarithm of a multiple of a Newton
-    step, which is limited.
+    A smaller scale makes errors larger: ``error_shifts`` are added to the scores, times
+    ``log_ratio``. For counts, the mean determines a part of the spread. So the mean
+    moves away from the target, too: with the Newton step s to the target, its logarithm
+    changes by -sign(s) log(1 + (ratio - 1) |s| / (1 + |s| / 2)).
     """
-    by_errors = np.array(DISTRIBUTIONS[name].by_errors)
-    moved = scores + log_ratio * np.append(0.0, by_errors[1:])[:, None]
-    if by_errors[0] > 0 and log_ratio > 0:
+    error_shifts = np.array(DISTRIBUTIONS[name].error_shifts)
+    moved = scores + log_ratio * np.append(0.0, error_shifts[1:])[:, None]
+    if error_shifts[0] > 0 and log_ratio > 0:
         slopes, information = derivatives(name, target, scores, n_threads)
-        slope, known = slopes[0].astype(np.float64), information[0].astype(np.float64)
-        step = np.divide(slope, known, out=np.zeros(len(slope)), where=known > 0)
-        ratio = _linked("exp", np.array([by_errors[0] * log_ratio]))[0]
+        slope, hessian = slopes[0].astype(np.float64), information[0].astype(np.float64)
+        step = np.divide(slope, hessian, out=np.zeros(len(slope)), where=hessian > 0)
+        ratio = _linked("exp", np.array([error_shifts[0] * log_ratio]))[0]
         size = np.abs(step)
         away = function_kernels.log1p((ratio - 1.0) * size / (1.0 + 0.5 * size))
         moved[0] += np.copysign(away, step)

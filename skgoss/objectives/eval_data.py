@@ -1,4 +1,4 @@
-"""What metrics are computed from: the targets, scores and weights of a data set."""
+"""The input of metrics: the targets, scores and weights of an evaluation set."""
 
 from __future__ import annotations
 
@@ -18,22 +18,23 @@ Floats = NDArray[np.float64]
 
 
 class EvalData(NamedTuple):
-    """The data that a metric is computed from."""
+    """The targets, scores and weights from which a metric is computed."""
 
-    # (n,) or (n, n_targets): the target: numbers, codes of classes, or grades.
+    # (n,) or (n, n_targets): numbers, class codes, or grades.
     y: Floats
-    scores: Floats  # (n_scores, n): raw scores if it uses them, else predictions
+    # (n_scores, n): raw scores if the metric uses them, else predictions.
+    scores: Floats
     weight: Floats | None  # (n,)
     # (n_queries + 1,): the first row of each query, and the number of rows; rows are
     # sorted by query.
     boundaries: NDArray[np.int64] | None
     n_threads: int
-    source: Any = None  # the `Dataset` that functions f(predictions, dataset) get
-    # What `cached` has computed from the same targets and weights; None: nothing.
+    source: Any = None  # the `Dataset` argument of functions f(predictions, dataset)
+    # The results of `cached` for these targets and weights; None: nothing is cached.
     cache: dict[Any, Any] | None = None
-    # Which of the rows of all processes these are; None: all.
+    # The place of these rows among those of all processes; None: these are all rows.
     partition: RowPartition | None = None
-    # Which of the queries of all processes these are; None: all.
+    # The place of these queries among those of all processes; None: these are all.
     queries: RowPartition | None = None
     # (n, n_targets): the weights for each target, if they differ.
     output_weight: Floats | None = None
@@ -44,8 +45,8 @@ class EvalData(NamedTuple):
         return ALONE if self.partition is None else self.partition.collectives
 
     @property
-    def others(self) -> Collectives | None:
-        """The same; None if there are no other processes."""
+    def collectives_or_none(self) -> Collectives | None:
+        """`collectives`; None if one process holds all rows."""
         return None if self.partition is None else self.partition.collectives
 
     def select_output(self, number: int, first: int, stop: int) -> EvalData:
@@ -64,7 +65,11 @@ class EvalData(NamedTuple):
         return self._replace(y=y, scores=scores, weight=weight, cache=cache)
 
     def _column(self, number: int) -> tuple[Floats, Floats | None, Any, dict[Any, Any]]:
-        """A target and its weights without missing values, where those are, a cache."""
+        """One target without its missing values.
+
+        Returns its values, their weights, which rows have one (None: all), and a cache
+        for the metrics of this target.
+        """
         y = np.ascontiguousarray(self.y[:, number])
         weights = self.output_weight
         weight = self.weight if weights is None else weights[:, number].copy()
@@ -88,7 +93,7 @@ class EvalData(NamedTuple):
         )
 
     def _on_first(self, partition: RowPartition) -> EvalData:
-        """The data of all rows, but for its scores; of use on the first process."""
+        """The data of all rows except scores; complete on the first process only."""
         weight, boundaries, queries = self.weight, self.boundaries, self.queries
         if boundaries is not None and queries is not None:
             sizes = queries.gather_on_first(np.diff(boundaries))
@@ -110,10 +115,10 @@ class EvalData(NamedTuple):
 
     def mean(self, values: Floats) -> float:
         """The weighted mean of a value of each row of all processes."""
-        total = exact_sum.weighted_sum(values, self.weight, self.others)
+        total = exact_sum.weighted_sum(values, self.weight, self.collectives_or_none)
         return total / self.total_weight
 
-    def of_all_queries(self, values: Floats) -> Floats:
+    def gather_query_values(self, values: Floats) -> Floats:
         """The values of the queries of all processes, along the last axis, in order."""
         return values if self.queries is None else self.queries.all_gather(values)
 
@@ -121,10 +126,13 @@ class EvalData(NamedTuple):
         """The weights of the queries of all processes; None: ones."""
         assert self.boundaries is not None
         weights = ranking.query_weights(self.weight, self.boundaries)
-        return None if weights is None else self.of_all_queries(weights)
+        return None if weights is None else self.gather_query_values(weights)
 
     def cached(self, key: Any, compute: Callable[[], Any]) -> Any:
-        """The result of ``compute``, which depends on targets and weights alone."""
+        """The result of ``compute``, computed once for each key.
+
+        It must depend on targets and weights alone, as rounds have different scores.
+        """
         if self.cache is None:
             return compute()
         if key not in self.cache:
@@ -136,11 +144,13 @@ class EvalData(NamedTuple):
         """The sum of the weights of all processes; ValueError unless it is above 0."""
 
         def compute() -> float:
-            others = self.others
+            collectives = self.collectives_or_none
             if self.weight is None:
                 n_rows = len(self.y)
-                return float(n_rows if others is None else others.total(n_rows))
-            return exact_sum.weighted_sum(self.weight, collectives=others)
+                return float(
+                    n_rows if collectives is None else collectives.total(n_rows)
+                )
+            return exact_sum.weighted_sum(self.weight, collectives=collectives)
 
         total_weight = self.cached(("total weight", self.weight is None), compute)
         if not total_weight > 0:

@@ -1,4 +1,4 @@
-"""Gradients and hessians of distributions, and of functions that users pass."""
+"""Gradients and hessians of distributions and of the user's functions."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ from skgoss.objectives.user_functions import UserFunction
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
-# Writes gradients and hessians: scores, gradients, hessians, number of threads.
+# Functions (scores, gradient_out, hessian_out, n_threads) that write derivatives.
 Derivatives = Callable[[Floats, Singles, Singles | None, int], None]
 
 
 class Likelihood:
     """The negative log-likelihood of a distribution, whose parameters are the scores.
 
-    Hessians are the Fisher information. The spread learns from errors as large as those
-    of new rows, which are larger by ``exp(optimism)``, in half Newton steps. All steps
-    are shorter by ``shrinkage``, (n_scores,).
+    Hessians are the Fisher information. The spread, which is all scores but the first,
+    makes half Newton steps, and learns from errors that are larger than those of
+    training rows by ``exp(optimism)``, as errors of new rows are. The steps of each
+    score are multiplied by 1 - ``shrinkage``, (n_scores,).
     """
 
     def __init__(self, name: str, y: Floats, n_scores: int) -> None:
@@ -34,8 +35,9 @@ class Likelihood:
         self.shrinkage = np.zeros(n_scores)
 
     @property
-    def by_errors(self) -> tuple[float, ...]:
-        return distributions.DISTRIBUTIONS[self.name].by_errors
+    def error_shifts(self) -> tuple[float, ...]:
+        """What each score changes by if the logarithm of all errors grows by 1."""
+        return distributions.DISTRIBUTIONS[self.name].error_shifts
 
     def __call__(
         self,
@@ -46,9 +48,9 @@ class Likelihood:
     ) -> None:
         assert hessian_out is not None
         out = gradient_out, hessian_out
-        learned = distributions.of_learning(self.name, scores, self.optimism)
+        learned = distributions.learning_scores(self.name, scores, self.optimism)
         distributions.derivatives(self.name, self.y, learned, n_threads, out)
-        gradient_out[1:], hessian_out[1:] = self.of_spread(scores, n_threads)
+        gradient_out[1:], hessian_out[1:] = self.spread_derivatives(scores, n_threads)
         gradient_out[1:] *= np.float32(0.5)
         gradient_out *= 1.0 - self.shrinkage[:, None]
 
@@ -56,33 +58,32 @@ class Likelihood:
         """The derivatives of the likelihood itself, (2, n_scores, n_rows)."""
         return distributions.derivatives(self.name, self.y, scores, n_threads)
 
-    def of_spread(self, scores: Floats, n_threads: int) -> Any:
-        """The slopes and the information of all scores but the first.
+    def spread_derivatives(self, scores: Floats, n_threads: int) -> Any:
+        """The derivatives and the information of all scores but the first.
 
         All far errors count as they do on average: `Distribution.far`. This is the
         likelihood of targets that are censored there: C. Diks, V. Panchenko and D. van
         Dijk, "Likelihood-Based Scoring Rules for Comparing Density Forecasts in
         Tails", Journal of Econometrics 163, 2011. Scores beyond their limits have no
-        effect, so nothing moves them farther.
+        effect, so derivatives that would move them farther are set to 0.
         """
-        honest = distributions.with_errors(
+        corrected = distributions.with_errors(
             self.name, self.y, scores, self.optimism, n_threads
         )
-        of_all = distributions.derivatives(self.name, self.y, honest, n_threads)
-        distribution = distributions.DISTRIBUTIONS[self.name]
-        begin, mean = distribution.far
-        scale = of_all[0, 1]
-        scale[scale < begin] = mean
+        both = distributions.derivatives(self.name, self.y, corrected, n_threads)
+        slopes, distribution = both[0], distributions.DISTRIBUTIONS[self.name]
+        threshold, replacement = distribution.far
+        slopes[1, slopes[1] < threshold] = replacement
         for k, limit in enumerate(distribution.limits, 1):
-            score = honest[k]
+            score = corrected[k]
             if max(score.max(initial=0.0), -score.min(initial=0.0)) > limit:
                 beyond = np.abs(score) > limit
-                of_all[0, k, beyond & (of_all[0, k] * score < 0)] = 0.0
-        return of_all[:, 1:]
+                slopes[k, beyond & (slopes[k] * score < 0)] = 0.0
+        return both[:, 1:]
 
 
 class Custom:
-    """A function of the user: see `make_objective`."""
+    """The derivatives that a function of the user returns: see `make_objective`."""
 
     def __init__(
         self,
@@ -94,14 +95,15 @@ class Custom:
         self.function = UserFunction(function, "objective")
         self.name = self.function.name
         self.weighs_rows = self.function.takes_weight
-        # Sizes of queries describe rows that are sorted by query.
+        # A function that takes the sizes of queries gets rows sorted by query.
         takes_group = queries is not None and self.function.takes_group
         order = queries.order if queries is not None and takes_group else None
         self.order = slice(None) if order is None else order
         sizes = None if queries is None else queries.sizes
         # Copies, because the function may write to its arguments.
         self.y = y[self.order].copy()
-        self.others = (None if weight is None else weight[self.order].copy(), sizes)
+        self.weight = None if weight is None else weight[self.order].copy()
+        self.sizes = sizes
 
     def __call__(
         self,
@@ -110,7 +112,8 @@ class Custom:
         hessian_out: Singles | None,
         n_threads: int,
     ) -> None:
-        result = self.function(self.y, scores[:, self.order], *self.others)
+        predicted = scores[:, self.order]
+        result = self.function(self.y, predicted, self.weight, self.sizes)
         if not isinstance(result, tuple | list) or len(result) != 2:
             raise ValueError(
                 f"The objective function {self.name!r} must return two arrays, the "
@@ -123,6 +126,7 @@ class Custom:
             self._store(what, values, out)
 
     def _store(self, what: str, values: Any, out: Singles) -> None:
+        """Check the gradient or the hessian, and write it in the order of rows."""
         check_unmasked(values, f"The {what} of the objective function {self.name!r}")
         values = np.asarray(values)
         if values.dtype.kind not in "biuf":

@@ -1,4 +1,4 @@
-"""The scores of distributions by which all targets are most likely."""
+"""Maximum likelihood fits of a distribution, and of a calibration of its scores."""
 
 from __future__ import annotations
 
@@ -21,18 +21,21 @@ from skgoss.utils.correct_rounding import log1p
 
 Floats = NDArray[np.float64]
 
-# `most_likely` ends before a step shorter than this, or after this number of steps.
+# `most_likely` stops before a step shorter than ``_LAST_STEP``, relative to scores
+# above 1, or after ``_MAX_STEPS`` steps.
 _LAST_STEP = 1e-7
-_MOST_STEPS = 100
+_MAX_STEPS = 100
 
-# How sure `calibrated` is, in rows, that factors are 1 and constants 0.
+# The precision of the normal prior of `calibrated`, whose mean is no change: factors of
+# 1, and constants of 0. It weighs as much as this number of rows.
 _PRIOR = 4.0
 
 
 def most_likely(name: str, rows: TrainingRows) -> Floats:
-    """The scores of the most likely distribution of all targets.
+    """The scores that maximize the likelihood of all targets: one for each parameter.
 
-    These are Newton's steps with the Fisher information, no longer than in a tree.
+    This is Newton's method with the Fisher information (Fisher scoring). Its steps are
+    limited as those of leaves are: see `Objective.longest_steps`.
     """
     distribution, target = DISTRIBUTIONS[name], kernel_target(rows.y)
     y = rows.y if rows.y.ndim == 1 else middle(rows.y)
@@ -45,15 +48,15 @@ def most_likely(name: str, rows: TrainingRows) -> Floats:
             f"The targets are too large for objective={name!r}: their squares are"
             " infinite. Divide them by a number."
         )
-    # Without a spread there is no most likely scale.
-    least = (1e-8 * max(abs(mean), 1e-100)) ** 2
-    scores = np.array(distribution.start(mean, max(variance, least)))
+    # If all targets are equal, the likelihood grows without limit as the scale shrinks.
+    min_variance = (1e-8 * max(abs(mean), 1e-100)) ** 2
+    scores = np.array(distribution.start(mean, max(variance, min_variance)))
     bound = np.array(distribution.self_concordance)
-    for _ in range(_MOST_STEPS if variance > least else 0):
-        of_rows = np.repeat(scores[:, None], len(y), axis=1)
+    for _ in range(_MAX_STEPS if variance > min_variance else 0):
+        row_scores = np.repeat(scores[:, None], len(y), axis=1)
         total, information = (
             np.array([rows.sum_of(v.astype(np.float64)) for v in values])
-            for values in derivatives(name, target, of_rows)
+            for values in derivatives(name, target, row_scores)
         )
         step = -total / information
         limited = np.array([log1p(each) for each in bound * np.abs(step)])
@@ -68,31 +71,34 @@ def most_likely(name: str, rows: TrainingRows) -> Floats:
 def newton_step(
     y: Floats, scores: Floats, name: str, n_threads: int
 ) -> tuple[Floats, Floats]:
-    """The Newton step of the first score of each row, and the information in it."""
+    """The Newton step of the first score of each row, and its Fisher information."""
     slopes, information = derivatives(name, kernel_target(y), scores, n_threads)
-    known = information[0].astype(np.float64)
-    return np.divide(-slopes[0], known, out=np.zeros(len(y)), where=known > 0), known
+    first = information[0].astype(np.float64)
+    return np.divide(-slopes[0], first, out=np.zeros(len(y)), where=first > 0), first
 
 
 def calibrated(
     rows: TrainingRows, scores: Floats, name: str, n_threads: int
 ) -> tuple[Floats, Floats]:
-    """The factors of scores, and what is added, that make these targets most likely.
+    """Calibrate the spread: the most likely factors of scores, and constants to add.
 
-    The first score stays. ``scores``, (n_scores, n), are of models that have not seen
-    the rows. J. Brophy and D. Lowd, "Instance-Based Uncertainty Estimation for
-    Gradient-Boosted Regression Trees", NeurIPS 2022, calibrate one factor.
+    Calibrated scores are ``factors * scores + constants``. The first score does not
+    change. ``scores``, (n_scores, n), must be out-of-fold: of models that were not
+    trained on the rows. J. Brophy and D. Lowd, "Instance-Based Uncertainty Estimation
+    for Gradient-Boosted Regression Trees", NeurIPS 2022, calibrate one factor.
     """
     kind, n_spreads = loss_kernels.DISTRIBUTIONS[name], len(scores) - 1
     n_rows, target = rows.sum_of(np.ones(len(rows.y))), kernel_target(rows.y)
     center = np.array([rows.sum_of(score) / n_rows for score in scores[1:]])
 
     def mapping(change: Floats) -> tuple[Floats, Floats]:
+        """Factors and constants for changes of the factors, then of the mean scores."""
         factors = 1.0 + change[:n_spreads]
         added = center * (1.0 - factors) + change[n_spreads:]
         return np.append(1.0, factors), np.append(0.0, added)
 
     def loss(change: Floats) -> tuple[float, Floats]:
+        """The mean loss of a row with the prior, and its derivatives by the changes."""
         factors, added = mapping(change)
         moved, y = factors[:, None] * scores + added[:, None], target
         slopes, _ = derivatives(name, y, moved, n_threads)

@@ -64,7 +64,7 @@ class Link:
 
     @property
     def n_scores(self) -> int | None:
-        """The number of scores that the link is made for; None: any."""
+        """The number of scores that the link takes; None: any number."""
         if self.distribution is not None:
             return len(self.distribution.parameters)
         return len(self.levels) or sum(n for _, n in self.links) or None
@@ -84,16 +84,17 @@ class Link:
     def __call__(self, raw: Floats, n_threads: int = 1) -> Floats:
         """The predictions for raw scores of shape (n, K) or (n,), in the same shape.
 
-        Of a distribution, the shape is (n, 1). 'identity' may return ``raw`` itself.
+        Predictions of a distribution have the shape (n, 1). 'identity' may return
+        ``raw`` itself.
         """
         if self.kind == "identity" and not self.levels:
             return raw
         n_scores = raw.shape[1] if raw.ndim == 2 else 1
         rows = np.ascontiguousarray(raw).reshape(-1, n_scores)
-        of_rows = row_link(self, n_scores)
-        if of_rows is not None:
+        by_rows = row_link(self, n_scores)
+        if by_rows is not None:
             out = np.empty(rows.shape)
-            of_rows.apply(rows, 1.0, n_threads, out)
+            by_rows.apply(rows, 1.0, n_threads, out)
             return out.reshape(raw.shape)
         predictions = transform(self, np.ascontiguousarray(raw.T), n_threads)
         return np.ascontiguousarray(predictions.T)
@@ -107,7 +108,7 @@ IDENTITY = Link()
 def row_link(
     link: Link, n_scores: int, *, both: bool = False
 ) -> link_kernels.RowLink | None:
-    """The link of rows with ``n_scores`` scores; None if only `transform` has it.
+    """The link of rows with ``n_scores`` scores; None if only `transform` supports it.
 
     With ``both``, the one prediction p of a row becomes two: 1 - p and p.
     """
@@ -116,7 +117,7 @@ def row_link(
     links = link.links or ((link, n_scores),)
     if sum(n for _, n in links) != n_scores:
         return None
-    parts = [(link_kernels.LINKS[own.kind], own.slope, n) for own, n in links]
+    parts = [(link_kernels.LINKS[part.kind], part.slope, n) for part, n in links]
     return link_kernels.RowLink(parts, both)
 
 
@@ -125,9 +126,9 @@ def transform(
 ) -> Floats:
     """Predictions for raw scores, both C-contiguous and of shape (n_scores, n_rows).
 
-    They are written to ``out``, which may be ``raw``. Without it, they are in a new
-    array, or in ``raw`` itself for 'identity'. Those of a distribution are in a new
-    array of shape (1, n_rows).
+    They are written to ``out``, which may be ``raw``. Without ``out``, they are a new
+    array, or ``raw`` itself for 'identity'. Predictions of a distribution are always a
+    new array, of shape (1, n_rows).
     """
     if link.distribution is not None:
         return link.distribution.mean(raw, n_threads)[None]
@@ -136,9 +137,9 @@ def transform(
     out = np.empty_like(raw) if out is None else out
     if link.links:
         first = 0
-        for own, n in link.links:
+        for part, n in link.links:
             span = slice(first, first + n)
-            transform(own, raw[span], n_threads, out[span])
+            transform(part, raw[span], n_threads, out[span])
             first += n
         return out
     link_kernels.apply(link_kernels.LINKS[link.kind], raw, link.slope, n_threads, out)

@@ -1,6 +1,6 @@
-"""The names of metrics, those of LightGBM among them, and the metrics that they mean.
+"""The names of metrics, including LightGBM's, and the metrics that they mean.
 
-`make` makes `Metric` objects of names.
+`make` makes `Metric` objects from names.
 """
 
 from __future__ import annotations
@@ -23,17 +23,18 @@ from skgoss.utils.messages import (
 from skgoss.utils.plain_values import INT32_MAX
 
 # The largest k of NDCG@k and MAP@k.
-MOST_DOCUMENTS = INT32_MAX
+MAX_LEVEL = INT32_MAX
 
-# Names of an objective stand for its default metric, unless they are those of another.
-_NAME_OF = {
+# The name in ``METRICS`` for each name or alias. The names of an objective mean its
+# default metric, unless they are names of a metric themselves.
+_CANONICAL_NAMES = {
     alias: spec.metric or name
     for name, spec in OBJECTIVES.items()
     for alias in (name, *spec.aliases)
 } | {alias: name for name, spec in METRICS.items() for alias in (name, *spec.aliases)}
 
-# The names of a classifier's metrics for two classes, and for more than two.
-_NAMES_BY_CLASSES = (
+# What names mean in a classifier: with two classes, and with more than two.
+_CLASS_SYNONYMS = (
     {
         "logloss": "binary_logloss",
         "multi_logloss": "binary_logloss",
@@ -52,10 +53,10 @@ _NAMES_BY_CLASSES = (
 def names_and_functions(
     passed: Iterable[Any],
 ) -> tuple[list[str], list[Callable[..., Any]]]:
-    """Separate names and functions in the user's metrics, in the order of the user.
+    """Separate the names and the functions in the user's metrics, keeping their order.
 
-    These are names, functions, None, or lists of these. A str may hold several names
-    with commas between them. Names that are repeated or empty are left out.
+    Metrics are names, functions, None, or lists of these. A str may hold several names
+    separated by commas. Repeated and empty names are left out.
     """
     names: list[str] = []
     callables: list[Callable[..., Any]] = []
@@ -65,7 +66,7 @@ def names_and_functions(
             if callable(item):
                 callables.append(item)
             elif isinstance(item, str):
-                # Commas also stand between the levels of a name, as in 'ndcg@1,3'.
+                # Commas also separate the levels of a name, as in 'ndcg@1,3'.
                 names += [name.strip() for name in re.split(r",(?!\s*\d)", item)]
             elif item is not None:
                 raise TypeError(
@@ -80,16 +81,17 @@ def chosen(
 ) -> tuple[list[str], list[Callable[..., Any]]]:
     """The names and functions of a fit's metrics: see `names_and_functions`.
 
-    First those of its argument, then those of the option or, if there are none and
-    'None' is not among them, the objective's default: LightGBM's for any of its names.
+    The metrics of the argument ``metric`` come first, then those of the ``option``. If
+    the option has none, or neither has a name, the objective's default metric is added,
+    unless one of the names is 'None' or a synonym of it.
     """
     names: list[str] = []
     functions: list[Callable[..., Any]] = []
     if not (metric is None and option is None):
         names, functions = names_and_functions([metric, option])
-    is_open = option in (None, "") or not names
-    if is_open and objective is not None and "none" not in map(_plain, names):
-        default = _NAME_OF.get(objective.lower())
+    uses_default = option in (None, "") or not names
+    if uses_default and objective is not None and "none" not in map(_plain, names):
+        default = _CANONICAL_NAMES.get(objective.lower())
         names += [] if default is None else [default]
     return names, functions
 
@@ -97,7 +99,7 @@ def chosen(
 def begins_with_function(metric: Any, option: Any) -> bool:
     """Whether the first metric that the user has passed to a fit is a function.
 
-    As in LightGBM, those that the ``option`` names come before functions.
+    As in LightGBM, metrics named by the ``option`` come before functions.
     """
     passed = [
         item
@@ -109,17 +111,17 @@ def begins_with_function(metric: Any, option: Any) -> bool:
 
 
 def _plain(name: str) -> str:
-    """A name in lower case; 'none' for all of LightGBM's names for no metric."""
+    """A name in lower case; 'none' for every name that means no metric."""
     return "none" if name.lower() in NOT_BUILT_IN else name.lower()
 
 
 def canonical(name: str) -> str:
     """The name in ``METRICS`` of a metric, from any of its names in any case."""
-    return _NAME_OF.get(name.lower(), name)
+    return _CANONICAL_NAMES.get(name.lower(), name)
 
 
-def is_of_quantiles(name: str) -> bool:
-    """Whether any name of a metric is that of one of several quantiles."""
+def is_quantile_metric(name: str) -> bool:
+    """Whether a name or alias is that of a metric of several quantiles."""
     spec = METRICS.get(canonical(name))
     return spec is not None and spec.task == "quantiles"
 
@@ -136,16 +138,16 @@ def make(
 ) -> list[Metric]:
     """Make metrics from names or aliases.
 
-    'ndcg@1,3' means NDCG@1 and NDCG@3, and 'None' no metric. A name that is unknown is
-    left out with an UnusedParameterWarning, unless the call ``refuses_unknown`` names.
-    One that does not fit the task raises ValueError. In a task that ``classifies``,
-    names of metrics of two and of more classes stand for each other; ``ranks`` tells
-    whether there are queries.
+    'ndcg@1,3' means NDCG@1 and NDCG@3, and 'None' no metric. An unknown name is left
+    out with an UnusedParameterWarning, or raises ValueError if ``refuses_unknown``. A
+    metric that does not fit the task raises ValueError. If the task ``classifies``,
+    the names of a metric for two classes and for more classes are interchangeable.
+    ``ranks``: whether there are queries.
     """
     made: list[Metric] = []
-    synonyms = _NAMES_BY_CLASSES[n_scores > 1] if classifies else {}
+    synonyms = _CLASS_SYNONYMS[n_scores > 1] if classifies else {}
     tasks = _tasks(settings, n_scores, ranks)
-    # The levels of each metric that an earlier name has asked for.
+    # The levels that each metric already has from earlier names; {None}: no levels.
     done: dict[str, set[int | None]] = {}
     for passed in names:
         word = passed.lower()
@@ -174,11 +176,11 @@ def make(
             )
         before = done.setdefault(name, set())
         if task == "ranking":
-            wanted = dict.fromkeys(levels or settings.eval_at)
-            fresh = tuple(k for k in wanted if k not in before)
-            before.update(fresh)
-            if fresh:
-                made.append(Metric(name, _with_levels(settings, fresh), link))
+            distinct = dict.fromkeys(levels or settings.eval_at)
+            added = tuple(k for k in distinct if k not in before)
+            before.update(added)
+            if added:
+                made.append(Metric(name, _with_levels(settings, added), link))
         elif not before:
             before.add(None)
             made.append(Metric(name, settings, link))
@@ -187,7 +189,11 @@ def make(
 
 def _advice(unknown: str, tasks: Sequence[str]) -> str:
     """What to use instead of an unknown metric, or "" if nothing is close."""
-    names = [name for name in _NAME_OF if METRICS[_NAME_OF[name]].task in tasks]
+    names = [
+        name
+        for name in _CANONICAL_NAMES
+        if METRICS[_CANONICAL_NAMES[name]].task in tasks
+    ]
     word = unknown.lower().removeprefix("neg_").removesuffix("_deviance")
     instead = other_libraries.METRICS
     near = closest(word, [*names, *instead]) or closest(
@@ -201,12 +207,16 @@ def _advice(unknown: str, tasks: Sequence[str]) -> str:
 def _name_and_levels(
     passed: str, synonyms: Mapping[str, str]
 ) -> tuple[str | None, tuple[int, ...] | None]:
+    """The canonical name and the levels: 'ndcg' and (1, 3) for 'ndcg@1,3'.
+
+    The name is None if it is unknown; the levels are None if the name has none.
+    """
     stem, at, tail = passed.partition("@")
     stem = other_libraries.ACCEPTED_METRICS.get(stem, stem)
-    stem = synonyms.get(_NAME_OF.get(stem, stem), stem)
-    if stem not in _NAME_OF:
+    stem = synonyms.get(_CANONICAL_NAMES.get(stem, stem), stem)
+    if stem not in _CANONICAL_NAMES:
         return None, None
-    name = _NAME_OF[stem]
+    name = _CANONICAL_NAMES[stem]
     if not at:
         return name, None
     levels = [level.strip() for level in tail.split(",")]
@@ -219,9 +229,10 @@ def _name_and_levels(
 
 
 def _with_levels(settings: Settings, levels: tuple[int, ...]) -> Settings:
-    if not 1 <= min(levels) <= max(levels) <= MOST_DOCUMENTS:
+    """Settings whose ``eval_at`` are these levels; ValueError if one is invalid."""
+    if not 1 <= min(levels) <= max(levels) <= MAX_LEVEL:
         raise ValueError(
-            f"The levels of 'ndcg' and 'map' must be from 1 to {MOST_DOCUMENTS}, got"
+            f"The levels of 'ndcg' and 'map' must be from 1 to {MAX_LEVEL}, got"
             f" {', '.join(map(str, levels))}."
         )
     return settings.replaced(eval_at=levels)

@@ -2,7 +2,7 @@
 
 A metric is a function and a row of the table ``METRICS``. The function takes an
 `EvalData` and the settings of a fit. It returns the value for the rows of all
-processes; metrics of rankings return the value of each query.
+processes; ranking metrics return the value of each query of this process.
 """
 
 from __future__ import annotations
@@ -59,9 +59,11 @@ def _sum(loss: str, data: EvalData, parameter: float = 0.0) -> float:
     return data.summed(total)
 
 
-def mean_of(
+def mean_loss(
     loss: str, parameter: str | None = None
 ) -> Callable[[EvalData, Settings], float]:
+    """The metric that is the mean of a loss, with the option that the loss takes."""
+
     def compute(data: EvalData, settings: Settings) -> float:
         value = 0.0 if parameter is None else getattr(settings, parameter)
         return _sum(loss, data, value) / data.total_weight
@@ -72,8 +74,8 @@ def mean_of(
 def intervals(levels: Sequence[float]) -> list[tuple[int, int, float]]:
     """The intervals between pairs of quantiles, from the widest to the narrowest.
 
-    Returns the numbers of both quantiles, and the proportion of rows between them if
-    the levels are right.
+    Returns the numbers of both quantiles, and the nominal coverage: the levels 0.1, 0.5
+    and 0.9 have the interval (0, 2, 0.8).
     """
     last = len(levels) - 1
     pairs = [(i, last - i) for i in range(len(levels) // 2)]
@@ -81,6 +83,7 @@ def intervals(levels: Sequence[float]) -> list[tuple[int, int, float]]:
 
 
 def interval_coverage(data: EvalData, settings: Settings) -> list[float]:
+    """The proportion of targets inside each of the `intervals`."""
     y, scores, pairs = data.y, data.scores, intervals(settings.alpha)
     return [
         data.mean(((scores[low] <= y) & (y <= scores[high])) * 1.0)
@@ -89,6 +92,7 @@ def interval_coverage(data: EvalData, settings: Settings) -> list[float]:
 
 
 def interval_width(data: EvalData, settings: Settings) -> list[float]:
+    """The mean width of each of the `intervals`."""
     return [
         data.mean(data.scores[high] - data.scores[low])
         for low, high, _ in intervals(settings.alpha)
@@ -96,43 +100,57 @@ def interval_width(data: EvalData, settings: Settings) -> list[float]:
 
 
 def rmse(data: EvalData, settings: Settings) -> float:
+    """The square root of the mean squared error."""
     return float(np.sqrt(_sum("l2", data) / data.total_weight))
 
 
 def r2(data: EvalData, settings: Settings) -> float:
+    """The coefficient of determination.
+
+    If all targets are equal, it is 1 for perfect predictions and 0 for others, as
+    scikit-learn's ``r2_score``.
+    """
+
     def sum_of_squares() -> float:
         means = np.full((1, len(data.y)), data.mean(data.y))
         return _sum("l2", data._replace(scores=means))
 
-    rest, total = _sum("l2", data), data.cached("squares", sum_of_squares)
+    residual, total = _sum("l2", data), data.cached("squares", sum_of_squares)
     if total > 0:
-        return 1.0 - rest / total
-    return 0.0 if rest > 0 else 1.0
+        return 1.0 - residual / total
+    return 0.0 if residual > 0 else 1.0
 
 
 def tweedie(data: EvalData, settings: Settings) -> float:
+    """The mean Tweedie loss; for a power of 1, the mean Poisson loss."""
     power = settings.tweedie_variance_power
     loss = "tweedie" if power > 1 else "poisson"
     return _sum(loss, data, power) / data.total_weight
 
 
 def gamma_deviance(data: EvalData, settings: Settings) -> float:
+    """The sum of the deviances of the rows, as in LightGBM, not their mean."""
     return _sum("gamma_deviance", data)
 
 
 def kullback_leibler(data: EvalData, settings: Settings) -> float:
+    """The mean divergence: the cross entropy minus the entropy of the targets."""
     entropy = data.cached("entropy", lambda: _sum("entropy", data))
     return (_sum("cross_entropy", data) - entropy) / data.total_weight
 
 
 def cross_entropy_lambda(data: EvalData, settings: Settings) -> float:
-    """Weights are part of the loss: they are numbers of trials."""
+    """The mean log loss of rows whose weight is a number of trials.
+
+    So a weight is a part of the loss, not a factor of it.
+    """
     if data.weight is not None:
         data = data._replace(scores=data.scores * data.weight, weight=None)
     return _sum("cross_entropy_lambda", data) / data.total_weight
 
 
 def nll(data: EvalData, settings: Settings) -> float:
+    """The mean negative log-likelihood of the objective's distribution."""
     kind = loss_kernels.DISTRIBUTIONS[settings.objective]
     target = data.cached("kernel target", lambda: kernel_target(data.y))
     total = loss_kernels.sum_by_distribution(
@@ -142,20 +160,24 @@ def nll(data: EvalData, settings: Settings) -> float:
 
 
 def crps(data: EvalData, settings: Settings) -> float:
+    """The mean of `Distribution.crps`."""
     distribution = spec_of(str(settings.objective)).distribution
     assert distribution is not None
     return data.mean(distribution.crps(data.y, data.scores))
 
 
 def multi_logloss(data: EvalData, settings: Settings) -> float:
-    return _by_class(data, 0)
+    """The mean negative logarithm of the probability of the right class."""
+    return _mean_class_loss(data, 0)
 
 
 def multi_error(data: EvalData, settings: Settings) -> float:
-    return _by_class(data, settings.multi_error_top_k)
+    """The proportion of rows whose class is not among the top k predictions."""
+    return _mean_class_loss(data, settings.multi_error_top_k)
 
 
-def _by_class(data: EvalData, top_k: int) -> float:
+def _mean_class_loss(data: EvalData, top_k: int) -> float:
+    """The mean top-k error, or the mean log loss for ``top_k`` = 0."""
     total = loss_kernels.sum_by_class(
         data.y, data.scores, data.weight, top_k, data.n_threads
     )
@@ -165,17 +187,19 @@ def _by_class(data: EvalData, top_k: int) -> float:
 def on_first_process(
     compute: Callable[[EvalData, Settings], float],
 ) -> Callable[[EvalData, Settings], float]:
-    """A metric that the first process computes from the rows of all."""
+    """A metric that the first process computes from the rows of all processes."""
     return lambda data, settings: data.on_all_rows(lambda rows: compute(rows, settings))
 
 
 @on_first_process
 def auc(data: EvalData, settings: Settings) -> float:
+    """The area under the ROC curve; NaN if a class has no rows."""
     return metric_kernels.auc(data.y, data.scores[0], data.weight, data.n_threads)
 
 
 @on_first_process
 def average_precision(data: EvalData, settings: Settings) -> float:
+    """The area under the precision-recall curve, as a sum of steps."""
     return metric_kernels.average_precision(
         data.y, data.scores[0], data.weight, data.n_threads
     )
@@ -183,9 +207,11 @@ def average_precision(data: EvalData, settings: Settings) -> float:
 
 @on_first_process
 def auc_mu(data: EvalData, settings: Settings) -> float:
-    """Kleiman and Page, "AUC mu", ICML 2019, equations 3 to 7.
+    """The mean AUC over all pairs (i, j) of classes that have rows.
 
-    Pairs of classes of which one has no rows are left out.
+    With ``auc_mu_weights`` A and v = A_i - A_j, the rows of both classes are ranked by
+    (v_i - v_j) v . scores. R. Kleiman and D. Page, "AUC mu: A Performance Metric for
+    Multi-Class Machine Learning Models", ICML 2019, equations 3 to 7.
     """
     n_classes = len(data.scores)
     costs = _auc_mu_costs(settings.auc_mu_weights, n_classes)
@@ -196,10 +222,10 @@ def auc_mu(data: EvalData, settings: Settings) -> float:
     for i, j in combinations(range(n_classes), 2):
         direction = costs[i] - costs[j]
         direction *= direction[i] - direction[j]
-        of_i = np.repeat([1.0, 0.0], [scores[k].shape[1] for k in (i, j)])
+        is_i = np.repeat([1.0, 0.0], [scores[k].shape[1] for k in (i, j)])
         distance = np.concatenate([_projected(direction, scores[k]) for k in (i, j)])
         weight = None if weights is None else np.concatenate([weights[i], weights[j]])
-        area = metric_kernels.auc(of_i, distance, weight, data.n_threads)
+        area = metric_kernels.auc(is_i, distance, weight, data.n_threads)
         if not isnan(area):
             areas.append(area)
     return fsum(areas) / len(areas) if areas else nan
@@ -210,7 +236,7 @@ def _rows_by_class(
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """The rows sorted by class, and where each class but the last ends.
 
-    With them pairs of classes are copied, not gathered.
+    The rows of a pair of classes are then two slices.
     """
     code = y.astype(np.int64)
     order = np.argsort(code.astype(np.min_scalar_type(n_classes)), kind="stable")
@@ -218,7 +244,10 @@ def _rows_by_class(
 
 
 def _projected(direction: Floats, scores: Floats) -> Floats:
-    """The product with ``scores``, (n_scores, n), summed in a fixed order."""
+    """The dot product of ``direction`` and each row's scores, in a fixed order.
+
+    ``scores`` has the shape (n_scores, n).
+    """
     distance = np.zeros(scores.shape[1])
     for k in np.flatnonzero(direction):
         distance += direction[k] * scores[k]
@@ -226,6 +255,7 @@ def _projected(direction: Floats, scores: Floats) -> Floats:
 
 
 def _auc_mu_costs(weights: Sequence[float] | None, n_classes: int) -> Floats:
+    """The matrix A of `auc_mu`, with zeros on its diagonal; by default, all 1."""
     if weights is None:
         return 1.0 - np.eye(n_classes)
     if len(weights) != n_classes**2:
@@ -282,25 +312,26 @@ def mean_average_precision(
 class MetricSpec:
     """One row of the table of metrics."""
 
-    # Metrics of rankings return an array of shape (n_levels, n_queries).
+    # Ranking metrics return an array of shape (n_levels, n_queries).
     compute: Callable[[EvalData, Settings], Any]
-    # Other names, besides those of the objectives whose metric it is.
+    # Other names, in addition to those of the objectives whose metric it is.
     aliases: tuple[str, ...] = ()
     maximize: bool = False  # whether higher is better
-    # Whether it is computed from raw scores and not from predictions, because only
-    # their order matters.
+    # Whether it is computed from raw scores instead of predictions: only their order
+    # matters, or they are parameters of a distribution.
     uses_raw_scores: bool = False
     # 'regression' or 'binary': one score per row; 'multiclass': more than two classes;
     # 'ranking'; 'quantiles': several quantiles of one target; 'likelihood' or
     # 'distribution'; 'survival' or 'cox'.
     task: str = "regression"
     targets: TargetRange = ANY  # the targets that it is defined for
-    options: tuple[str, ...] = ()  # those that it reads
+    options: tuple[str, ...] = ()  # the options that it reads
 
 
-def _of_ranking(
+def _ranking_metric(
     compute: Callable[..., Floats], *aliases: str, options: tuple[str, ...]
 ) -> MetricSpec:
+    """The row of a ranking metric."""
     return MetricSpec(
         compute,
         aliases,
@@ -311,17 +342,17 @@ def _of_ranking(
     )
 
 
-_OF_NDCG = "eval_at", "label_gain"
+_NDCG_OPTIONS = "eval_at", "label_gain"
 
 
 METRICS: dict[str, MetricSpec] = {
-    "l2": MetricSpec(mean_of("l2")),
+    "l2": MetricSpec(mean_loss("l2")),
     "rmse": MetricSpec(rmse, ("root_mean_squared_error", "l2_root")),
-    "l1": MetricSpec(mean_of("l1")),
-    # The mean loss of an objective is a metric of its name.
+    "l1": MetricSpec(mean_loss("l1")),
+    # The mean loss of an objective without ``metric`` is a metric with its name.
     **{
         name: MetricSpec(
-            mean_of(name, spec.option),
+            mean_loss(name, spec.option),
             targets=spec.targets,
             options=() if spec.option is None else (spec.option,),
         )
@@ -335,12 +366,12 @@ METRICS: dict[str, MetricSpec] = {
         options=("alpha",),
     ),
     "interval_width": MetricSpec(interval_width, task="quantiles", options=("alpha",)),
-    "poisson": MetricSpec(mean_of("poisson")),
+    "poisson": MetricSpec(mean_loss("poisson")),
     "tweedie": MetricSpec(tweedie, options=("tweedie_variance_power",)),
     "gamma_deviance": MetricSpec(gamma_deviance, targets=POSITIVE),
     "r2": MetricSpec(r2, maximize=True),
-    "binary_logloss": MetricSpec(mean_of("binary_logloss"), task="binary"),
-    "binary_error": MetricSpec(mean_of("binary_error"), task="binary"),
+    "binary_logloss": MetricSpec(mean_loss("binary_logloss"), task="binary"),
+    "binary_error": MetricSpec(mean_loss("binary_error"), task="binary"),
     "auc": MetricSpec(auc, maximize=True, uses_raw_scores=True, task="binary"),
     "average_precision": MetricSpec(
         average_precision, maximize=True, uses_raw_scores=True, task="binary"
@@ -375,15 +406,17 @@ METRICS: dict[str, MetricSpec] = {
         task="multiclass",
         options=("auc_mu_weights",),
     ),
-    "ndcg": _of_ranking(ndcg, options=_OF_NDCG),
-    "map": _of_ranking(
+    "ndcg": _ranking_metric(ndcg, options=_NDCG_OPTIONS),
+    "map": _ranking_metric(
         mean_average_precision,
         "mean_average_precision",
         options=("eval_at",),
     ),
-    # As LightGBM, which ranks documents of equal scores in the order of their rows.
-    "ndcg_lightgbm": _of_ranking(partial(ndcg, averages_ties=False), options=_OF_NDCG),
-    "map_lightgbm": _of_ranking(
+    # LightGBM ranks documents with equal scores in the order of their rows.
+    "ndcg_lightgbm": _ranking_metric(
+        partial(ndcg, averages_ties=False), options=_NDCG_OPTIONS
+    ),
+    "map_lightgbm": _ranking_metric(
         partial(mean_average_precision, averages_ties=False),
         options=("eval_at",),
     ),
@@ -404,8 +437,8 @@ class Result(NamedTuple):
 class Metric:
     """A metric of the table, with the options that it depends on.
 
-    ``link`` is the function from raw scores to ``EvalData.scores``; None: these are
-    raw scores.
+    ``link`` is the function from raw scores to ``EvalData.scores``; None: the metric
+    uses raw scores.
     """
 
     def __init__(self, name: str, settings: Settings, link: Link | None = None) -> None:
@@ -414,13 +447,13 @@ class Metric:
         self.settings = settings
         self.link = None if self.spec.uses_raw_scores else link
         top_k = settings.multi_error_top_k
-        # The name in results. Rankings and quantiles have one for each level.
+        # The name in results. Metrics of rankings and quantiles add levels to it.
         self._title = name
         if name == "multi_error" and top_k > 1:
             self._title += f"@{top_k}"
 
     def __call__(self, data: EvalData) -> list[Result]:
-        """The values, one for each level of a ranking.
+        """The values: one for each ranking level or interval, one for other metrics.
 
         ValueError if the metric is not defined for the targets, or all weights are 0.
         """
@@ -435,6 +468,7 @@ class Metric:
         ]
 
     def _check_targets(self, data: EvalData) -> None:
+        """Check that the metric is defined for the targets; ValueError otherwise."""
         targets = self.spec.targets
         outside = targets.outside(data.y, data.collectives)
         if outside is not None:
@@ -445,14 +479,15 @@ class Metric:
             )
 
     def _by_level(self, values: Any, data: EvalData) -> Iterable[tuple[str, float]]:
+        """Names such as 'ndcg@5' or 'interval_width@0.8', and their values."""
         if self.spec.task == "ranking":
             weight = data.cached("query weights", data.query_weights)
-            values = data.of_all_queries(values)
+            values = data.gather_query_values(values)
             means = ranking.means_over_queries(values, weight)
             names = [f"{self.name}@{k}" for k in self.settings.eval_at]
             return zip(names, means, strict=True)
         pairs = intervals(self.settings.alpha)
-        names = [f"{self.name}@{share:g}" for _, _, share in pairs]
+        names = [f"{self.name}@{coverage:g}" for _, _, coverage in pairs]
         return zip(names, values, strict=True)
 
 
@@ -460,9 +495,10 @@ class CustomMetric:
     """A metric that the user passes as a function: see `UserFunction`.
 
     The function returns ``(name, value, is_higher_better)`` or a list of such tuples.
-    ``y_pred`` has the shape (n,), or (n, n_classes) for more than two classes. Of
-    several processes that hold the rows, the first gets all of them and calls it.
-    ``link`` is the function from raw scores to ``y_pred``; None: these are raw scores.
+    ``y_pred`` has the shape (n,), or (n, n_classes) for more than two classes. If
+    several processes hold the rows, the first one gathers all rows and calls the
+    function. ``link`` is the function from raw scores to ``y_pred``; None: ``y_pred``
+    are raw scores.
     """
 
     def __init__(self, function: Callable[..., Any], link: Link | None = None) -> None:
@@ -475,19 +511,22 @@ class CustomMetric:
         return data.on_all_rows(self._results)
 
     def _results(self, data: EvalData) -> list[Result]:
+        """The checked results of a call with these rows."""
         returned = self._returned(data)
         results = returned if isinstance(returned, list) else [returned]
         return [self._checked(result) for result in results]
 
     def _returned(self, data: EvalData) -> Any:
+        """What the function returns; it gets copies, as it may write to them."""
         weight = None if data.weight is None else data.weight.copy()
         sizes = None if data.boundaries is None else np.diff(data.boundaries)
         return self.function(data.y.copy(), data.scores, weight, sizes)
 
     def _checked(self, result: Any) -> Result:
+        """A result as a `Result`; ValueError if it has the wrong form."""
         if isinstance(result, tuple | list) and len(result) == 3:
             name, value, maximize = result
-            # Numbers of Python and NumPy, and arrays with no dimension.
+            # The value may be a number of Python or NumPy, or a 0-dimensional array.
             if (
                 isinstance(name, str)
                 and np.ndim(value) == 0
@@ -501,7 +540,7 @@ class CustomMetric:
         )
 
 
-class CustomMetricOfDataset(CustomMetric):
+class DatasetMetric(CustomMetric):
     """A metric ``f(predictions, dataset)``: see `CustomMetric`."""
 
     def __init__(self, function: Callable[..., Any], link: Link | None = None) -> None:

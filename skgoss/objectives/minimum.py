@@ -1,6 +1,6 @@
-"""The minimum of a smooth function of few numbers, the same on every machine.
+"""The minimum of a smooth function of a few variables, the same on every machine.
 
-SciPy's methods take dot products, whose order depends on the processor.
+SciPy's methods use dot products, whose order of summation depends on the processor.
 """
 
 from __future__ import annotations
@@ -12,35 +12,37 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-# It ends where no slope is steeper, or after this number of steps.
-_FLAT = 1e-6
-_MOST_STEPS = 200
-# A step must reduce the function by this fraction of what its slope promises; it is
-# halved at most this number of times.
-_LEAST_FALL = 1e-4
+# `minimum` stops where no derivative is larger than ``_SLOPE_TOLERANCE``, or after
+# ``_MAX_STEPS`` steps.
+_SLOPE_TOLERANCE = 1e-6
+_MAX_STEPS = 200
+# A step must reduce the function by at least this fraction of the linear prediction
+# (Armijo's condition). It is halved at most ``_HALVINGS`` times.
+_MIN_DECREASE = 1e-4
 _HALVINGS = 30
 
 
 def minimum(
     function: Callable[[Floats], tuple[float, Floats]], start: Floats
 ) -> Floats:
-    """Where a function, which returns its value and slopes, is smallest.
+    """Where a function, which returns its value and gradient, has a minimum.
 
-    These are the steps of Broyden, Fletcher, Goldfarb and Shanno (J. Nocedal and S.
-    Wright, "Numerical Optimization", 2006, section 6.1), halved until they help.
+    This is the BFGS method of Broyden, Fletcher, Goldfarb and Shanno (J. Nocedal and S.
+    Wright, "Numerical Optimization", 2006, section 6.1), with halved steps as line
+    search.
     """
-    x, inverse = start, np.eye(len(start))  # the inverse of the second derivatives
+    x, inverse = start, np.eye(len(start))  # approximates the inverse Hessian
     value, slope = function(x)
-    for _ in range(_MOST_STEPS):
-        if not np.abs(slope).max() > _FLAT:
+    for _ in range(_MAX_STEPS):
+        if not np.abs(slope).max() > _SLOPE_TOLERANCE:
             break
         step = -(inverse * slope).sum(axis=1)
-        fall = _LEAST_FALL * (slope * step).sum()
+        change = _MIN_DECREASE * (slope * step).sum()
         for _ in range(_HALVINGS):
             new_value, new_slope = function(x + step)
-            if new_value <= value + fall:
+            if new_value <= value + change:
                 break
-            step, fall = 0.5 * step, 0.5 * fall
+            step, change = 0.5 * step, 0.5 * change
         else:
             break
         inverse = _updated(inverse, step, new_slope - slope)
@@ -48,15 +50,20 @@ def minimum(
     return x
 
 
-def _updated(inverse: Floats, step: Floats, turn: Floats) -> Floats:
-    """The inverse matrix after a step that has turned the slope.
+def _updated(inverse: Floats, step: Floats, slope_change: Floats) -> Floats:
+    """The inverse Hessian after a step.
 
-    It stays positive, as the function need not be convex on the way.
+    For the inverse Hessian H, the step s and the change y of the gradient, it is
+
+        H + (1 + y'Hy / s'y) ss' / s'y - (Hys' + sy'H) / s'y.
+
+    It does not change where s'y <= 0, so that it stays positive definite even if the
+    function is not convex there.
     """
-    curvature = (step * turn).sum()
+    curvature = (step * slope_change).sum()
     if not curvature > 0:
         return inverse
-    expected, outer = (inverse * turn).sum(axis=1), np.multiply.outer
-    share = (1.0 + (turn * expected).sum() / curvature) / curvature
-    mixed = outer(expected, step) / curvature
-    return inverse + share * outer(step, step) - (mixed + mixed.T)
+    product, outer = (inverse * slope_change).sum(axis=1), np.multiply.outer
+    factor = (1.0 + (slope_change * product).sum() / curvature) / curvature
+    mixed = outer(product, step) / curvature
+    return inverse + factor * outer(step, step) - (mixed + mixed.T)

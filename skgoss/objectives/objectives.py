@@ -1,4 +1,4 @@
-"""The built-in objectives: one entry for each, with all that depends on it.
+"""The table of built-in objectives: everything in Python that depends on the objective.
 
 The gradient and the hessian of a loss, and its value for metrics, are in
 `_engine/objectives/loss_kernels.h`, by the name of the objective.
@@ -31,7 +31,8 @@ Floats = NDArray[np.float64]
 # The minimum distance of a probability from 0 and 1, where its log-odds are infinite.
 MIN_PRIOR = 1e-15
 
-# The maximum number of rows. Weights with a larger sum are not treated as copies.
+# The largest total number of copies of rows (frequency weights). Whole weights with a
+# larger sum count as other weights do.
 MAX_COPIES = 2**31 - 1
 
 
@@ -40,46 +41,50 @@ class TargetRange:
     """The targets that an objective or a metric is defined for."""
 
     description: str  # the range, for messages and documentation
-    # The limits.
-    least: float = -np.inf
-    most: float = np.inf
-    is_open: bool = False  # whether the limits are not in it
-    is_whole: bool = False  # whether it has whole numbers only
+    low: float = -np.inf
+    high: float = np.inf
+    is_open: bool = False  # whether the limits are excluded
+    is_whole: bool = False  # whether targets must be whole numbers
 
     def contains(self, y: Floats) -> NDArray[np.bool_]:
-        """Whether each target is in it."""
+        """Whether each target is in the range."""
         if self.is_open:
-            fits = (self.least < y) & (y < self.most)
+            fits = (self.low < y) & (y < self.high)
         else:
-            fits = (self.least <= y) & (y <= self.most)
+            fits = (self.low <= y) & (y <= self.high)
         return fits & (y == np.floor(y)) if self.is_whole else fits
 
     def outside(
         self, y: Floats, collectives: Collectives = ALONE
     ) -> tuple[float, float] | None:
-        """The smallest and the largest target of all processes; None if all fit."""
+        """The smallest and the largest target of all processes.
+
+        None if both are in the range. Unlike `contains`, it neither excludes ``high``
+        from an open range nor checks whether targets are whole.
+        """
         if self is ANY:
             return None
         extremes = float(y.min(initial=np.inf)), float(y.max(initial=-np.inf))
         lows, highs = zip(*collectives.all_gather(extremes), strict=True)
         low, high = min(lows), max(highs)
-        fits = self.least < low if self.is_open else self.least <= low
-        return None if fits and high <= self.most else (low, high)
+        fits = self.low < low if self.is_open else self.low <= low
+        return None if fits and high <= self.high else (low, high)
 
 
 ANY = TargetRange("any numbers")
-NOT_NEGATIVE = TargetRange(">= 0", least=0.0)
-POSITIVE = TargetRange("> 0", least=0.0, is_open=True)
-PROBABILITIES = TargetRange("in [0, 1]", least=0.0, most=1.0)
-SHARES = TargetRange("above 0 and below 1", least=0.0, most=1.0, is_open=True)
-COUNTS = TargetRange("0, 1, 2 and so on", least=0.0, is_whole=True)
+NOT_NEGATIVE = TargetRange(">= 0", low=0.0)
+POSITIVE = TargetRange("> 0", low=0.0, is_open=True)
+PROBABILITIES = TargetRange("in [0, 1]", low=0.0, high=1.0)
+PROPORTIONS = TargetRange("above 0 and below 1", low=0.0, high=1.0, is_open=True)
+COUNTS = TargetRange("0, 1, 2 and so on", low=0.0, is_whole=True)
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingRows:
-    """The targets and weights that an objective learns from.
+    """The targets and weights that an objective is trained on.
 
-    They are of this process's rows, their statistics of the rows of all processes.
+    The arrays are those of this process's rows; methods return statistics of the rows
+    of all processes.
     """
 
     y: Floats
@@ -87,18 +92,23 @@ class TrainingRows:
     partition: RowPartition
 
     @classmethod
-    def of_one_process(cls, y: Floats, weight: Floats | None) -> Self:
+    def from_one_process(cls, y: Floats, weight: Floats | None) -> Self:
         """Rows all of which are in this process."""
         return cls(y, weight, RowPartition(len(y)))
 
     @property
     def collectives(self) -> Collectives:
+        """The collective operations of the processes that hold the rows."""
         return self.partition.collectives
+
+    @property
+    def _collectives_or_none(self) -> Collectives | None:
+        """`collectives`; None if one process holds all rows."""
+        return None if self.collectives.n_ranks == 1 else self.collectives
 
     def mean(self) -> float:
         """The weighted mean of the targets of all processes."""
-        total, everyones = float(self.partition.n_rows), self.partition.collectives
-        collectives = None if everyones.n_ranks == 1 else everyones
+        total, collectives = float(self.partition.n_rows), self._collectives_or_none
         if self.weight is not None:
             total = exact_sum.weighted_sum(self.weight, collectives=collectives)
         return exact_sum.weighted_sum(self.y, self.weight, collectives) / total
@@ -109,11 +119,11 @@ class TrainingRows:
 
     def all(self, condition: NDArray[np.bool_]) -> bool:
         """Whether a condition holds for the rows of all processes."""
-        holds, collectives = bool(condition.all()), self.partition.collectives
-        return holds if collectives.n_ranks == 1 else all(collectives.all_gather(holds))
+        holds, collectives = bool(condition.all()), self._collectives_or_none
+        return holds if collectives is None else all(collectives.all_gather(holds))
 
     def copies(self) -> NDArray[np.uint32] | None:
-        """The number of copies of each row; None if a process has other weights."""
+        """The frequency weight of each row; None if a process has other weights."""
         if self.weight is None:
             return None
         local = (are_copies(self.weight), float(self.weight.sum()))
@@ -122,21 +132,19 @@ class TrainingRows:
         return self.weight.astype(np.uint32) if all_copies else None
 
     def weights_by_class(self, codes: Sequence[int]) -> Floats:
-        """The weights of the rows of each class, and those of the others."""
+        """(n_codes, 2): the weight of the rows of each class, and of all other rows."""
         if self.weight is None and self.partition.collectives.n_ranks == 1:
             n = np.array([np.count_nonzero(self.y == code) for code in codes], float)
             return np.stack([n, len(self.y) - n], axis=1)
         masses = []
         for code in codes:
-            of_class = (self.y == code).astype(np.float64)
-            masses.append([self.sum_of(of_class), self.sum_of(1.0 - of_class)])
+            is_class = (self.y == code).astype(np.float64)
+            masses.append([self.sum_of(is_class), self.sum_of(1.0 - is_class)])
         return np.array(masses)
 
     def sum_of(self, values: Floats) -> float:
         """The weighted sum of a value of each row over all processes, rounded once."""
-        everyones = self.partition.collectives
-        collectives = None if everyones.n_ranks == 1 else everyones
-        return exact_sum.weighted_sum(values, self.weight, collectives)
+        return exact_sum.weighted_sum(values, self.weight, self._collectives_or_none)
 
 
 # --- Start scores ---------------------------------------------------------------------
@@ -157,7 +165,11 @@ def _log_mean(rows: TrainingRows, settings: Settings) -> float:
 
 
 def _expectile(rows: TrainingRows, settings: Settings) -> float:
-    """Newton's method: the step from a center leads to the mean with two weights."""
+    """The expectile ``alpha``, by Newton's method.
+
+    Each step from a center leads to the weighted mean of the targets, with the weight
+    ``alpha`` above the center and 1 - ``alpha`` below. It stops at a repeated center.
+    """
     level, center, centers = settings.alpha, rows.mean(), set()
     while math.isfinite(center) and center not in centers:
         centers.add(center)
@@ -171,12 +183,13 @@ def _expectile(rows: TrainingRows, settings: Settings) -> float:
 
 
 def _expectile_parameters(settings: Settings) -> tuple[float, float]:
-    """The level, and the least hessian of a row.
+    """The level, and the smallest hessian of a row.
 
-    A step to the other side of the target multiplies the second derivative of a row by
-    up to a / (1 - a). With hessians of at least the learning rate times the largest
-    second derivative, the parabola that a step minimizes, times the rate, is nowhere
-    below the loss. Forests average whole steps.
+    If a step crosses the target, the second derivative changes from 2 (1 - a) to 2 a,
+    or the reverse, so a step could increase the loss. If hessians are at least the
+    learning rate times the larger of both, the loss is nowhere above the parabola with
+    the curvature hessian / rate, which a step times the rate minimizes. Forests average
+    whole steps, so they have no such limit.
     """
     level, rate = settings.alpha, min(settings.learning_rate, 1.0)
     if settings.boosting_type == "rf":
@@ -196,21 +209,21 @@ def _relative_weight(y: Floats) -> Floats:
 class ObjectiveSpec:
     """One row of the table of objectives."""
 
-    description: str  # the loss, in the words of docs/objectives.md
+    description: str  # the loss, for the table of docs/objectives.md
     task: str = "regression"  # 'regression', 'classification', 'ranking' or 'survival'
     aliases: tuple[str, ...] = ()  # other names of it
-    # An objective of LightGBM with the same link, as which text files call it; None:
-    # LightGBM knows its name.
+    # The objective in text files: one of LightGBM with the same link; None: LightGBM
+    # has an objective of the same name.
     lightgbm: str | None = None
     targets: TargetRange = ANY  # the targets that it is defined for
-    # What targets it suits, in the words of docs/objectives.md. Empty: all that it is
-    # defined for.
+    # The targets that it suits, for the table of docs/objectives.md. Empty: all that it
+    # is defined for.
     suits: str = ""
     needs_positive_mean: bool = False  # whether a target must be above 0
     option: str | None = None  # the option that is the first parameter of the loss
     # The multiple of the option above which the loss is nearly linear; 0: none.
     linear_above: float = 0.0
-    # Whether ``alpha`` is the level of what it predicts, between 0 and 1.
+    # Whether ``alpha`` is the level, between 0 and 1, of a quantile or an expectile.
     has_level: bool = False
     # The two parameters of the loss; None: the value of ``option``, and 0.
     parameters: Callable[[Settings], tuple[float, float]] | None = None
@@ -220,7 +233,7 @@ class ObjectiveSpec:
     has_slope: bool = False  # whether the option ``sigmoid`` is the slope of the link
     # Whether ``reg_sqrt`` makes it learn the square root of the target.
     learns_roots: bool = False
-    reads: str = ""  # other options that it reads and not all objectives do
+    reads: str = ""  # other options that only some objectives read, separated by spaces
     # The best constant raw score, or an estimate of it, for regression.
     start: Callable[[TrainingRows, Settings], float] = _mean
     constant_hessian: bool = False  # whether the hessian is 1 everywhere
@@ -231,7 +244,7 @@ class ObjectiveSpec:
     renewal_level: Callable[[Settings], float] | None = None
     # Weights of the residuals in this percentile, in addition to those of the rows.
     renewal_weight: Callable[[Floats], Floats] | None = None
-    # Computes the gradients of an objective of rankings; None for other objectives.
+    # The class that computes the gradients of a ranking objective; None for others.
     ranks: type[ranking.LambdaRank] | type[ranking.RankXENDCG] | None = None
     # Whether the loss depends on sample weights other than by a factor.
     weighs_rows: bool = False
@@ -243,12 +256,17 @@ class ObjectiveSpec:
     # negative log-likelihood.
     distribution: Distribution | None = None
 
-    def start_beside(
+    def start_with_offset(
         self, rows: TrainingRows, settings: Settings, scores: Floats
     ) -> float | None:
-        """The best constant in addition to a score of each row.
+        """The best constant to add to the scores of rows, which GLMs call an offset.
 
-        None if there is no formula for it.
+        None if there is no formula for it. With the link exp, the derivative of the
+        deviance by the constant c is 0 where
+
+            exp(c) = sum(w exp((1 - power) s) y) / sum(w exp((2 - power) s)),
+
+        which is the weighted mean of y exp(-s), for the weights w exp((2 - power) s).
         """
         if self.link == "identity":
             return self.start(replace(rows, y=rows.y - scores), settings)
@@ -263,7 +281,7 @@ class ObjectiveSpec:
 
     @property
     def options(self) -> tuple[str, ...]:
-        """The options that it reads and not all objectives do."""
+        """The options that it reads, of those that only some objectives read."""
         flags = {
             self.option: self.option is not None,
             "reg_sqrt": self.learns_roots,
@@ -272,7 +290,7 @@ class ObjectiveSpec:
         return (*(str(name) for name in flags if flags[name]), *self.reads.split())
 
     @property
-    def is_of_lightgbm(self) -> bool:
+    def exists_in_lightgbm(self) -> bool:
         """Whether LightGBM has an objective of this name."""
         is_ours = self.distribution is not None or self.task == "survival"
         return self.lightgbm is None and not is_ours
@@ -285,10 +303,11 @@ class ObjectiveSpec:
 
 
 def _distribution(name: str, **options: Any) -> ObjectiveSpec:
+    """The row of a distribution's negative log-likelihood."""
     parameters = DISTRIBUTIONS[name].parameters
-    of = "a distribution" if "task" not in options else "an accelerated failure time"
+    kind = "an accelerated failure time" if "task" in options else "a distribution"
     return ObjectiveSpec(
-        f"likelihood of {of}; learns its {', '.join(parameters)}",
+        f"likelihood of {kind}; learns its {', '.join(parameters)}",
         metric="nll",
         link=name,
         self_concordance=lambda settings: np.array(
@@ -454,7 +473,7 @@ OBJECTIVES: dict[str, ObjectiveSpec] = {
         targets=COUNTS,
         needs_positive_mean=True,
     ),
-    "beta": _distribution("beta", targets=SHARES),
+    "beta": _distribution("beta", targets=PROPORTIONS),
     "cox": ObjectiveSpec(
         "Cox's partial likelihood; predicts the logarithm of a relative hazard",
         "survival",
@@ -537,7 +556,7 @@ ALIASES: dict[str, str] = {
     alias: name for name, spec in OBJECTIVES.items() for alias in (name, *spec.aliases)
 }
 
-# LightGBM's words for an objective that is not built in, and for no metric.
+# LightGBM's names for an objective that is not built in, and for no metric.
 NOT_BUILT_IN = ("none", "null", "custom", "na")
 
 
@@ -551,7 +570,7 @@ def canonical_name(objective: str) -> str:
         )
     if word not in ALIASES:
         instead = did_you_mean(other_libraries.OBJECTIVES.get(str(word), "").split())
-        # CatBoost writes parameters behind a colon, as in 'Quantile:alpha=0.9'.
+        # CatBoost's names have parameters after a colon, as in 'Quantile:alpha=0.9'.
         advice = instead or hint(str(word).partition(":")[0], ALIASES)
         raise ValueError(
             f"objective={objective!r} is not known.{advice} Use a function or one of"
@@ -561,7 +580,7 @@ def canonical_name(objective: str) -> str:
 
 
 def check_queries(name: str, has_queries: bool) -> None:
-    """Check that an objective of rankings has queries; ValueError otherwise."""
+    """Check that a ranking objective has queries; ValueError otherwise."""
     if OBJECTIVES[name].task == "ranking" and not has_queries:
         raise ValueError(
             f"objective={name!r} is for ranking and needs queries: pass them, or use "
@@ -572,10 +591,10 @@ def check_queries(name: str, has_queries: bool) -> None:
 def make_link(
     objective: str | Callable[..., Any], sigmoid: float = 1.0, reg_sqrt: bool = False
 ) -> Link:
-    """Make the link of an objective, a canonical name or a function.
+    """Make the link of an objective, which is a canonical name or a function.
 
-    It returns means, quantiles, or the probabilities of the K classes (for 'binary', of
-    the second class). For a function, predictions are raw scores.
+    The link returns means, quantiles, or the probabilities of the K classes (for
+    'binary', of the second class). For a function, predictions are raw scores.
     """
     if callable(objective):
         return Link()
@@ -595,10 +614,10 @@ def is_survival(objective: Any) -> bool:
     return isinstance(objective, str) and spec_of(objective).task == "survival"
 
 
-def text(name: str, sigmoid: float, reg_sqrt: bool, n_scores: int) -> str:
-    """The objective of a canonical name and its constants, as in LightGBM's files.
+def lightgbm_text(name: str, sigmoid: float, reg_sqrt: bool, n_scores: int) -> str:
+    """The objective and its constants in LightGBM's text files: 'binary sigmoid:1'.
 
-    It is empty where LightGBM predicts the scores: for distributions and survival.
+    It is empty for distributions and survival, so that LightGBM predicts the scores.
     """
     spec = OBJECTIVES[name]
     if spec.distribution is not None or spec.task == "survival":
@@ -614,11 +633,11 @@ def text(name: str, sigmoid: float, reg_sqrt: bool, n_scores: int) -> str:
 
 
 def readable_for_lightgbm(objective: Any, link: Link) -> str | None:
-    """The objective of a file by which LightGBM predicts the scores of several outputs.
+    """The objective in a text file with which LightGBM predicts several outputs.
 
     LightGBM applies the links of most objectives to the first score alone. So it needs
     one that has no link, or one that has the same link for each score. None if there is
-    no such objective: then LightGBM predicts raw scores. The objective is a tuple where
+    no such objective: then LightGBM predicts raw scores. ``objective`` is a tuple if
     those of the outputs differ.
     """
     if link.kind == "logistic" and objective == "binary":

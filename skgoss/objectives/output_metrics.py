@@ -1,4 +1,4 @@
-"""Metrics of several outputs: the mean over them, and those of several quantiles."""
+"""Metrics of several outputs: means over the outputs, and metrics of quantiles."""
 
 from __future__ import annotations
 
@@ -14,23 +14,24 @@ from skgoss.parameters.settings import Settings
 
 
 class OutputMean:
-    """The mean of a metric over several outputs, which have ``n_scores`` scores each.
+    """The mean of a metric over several outputs.
 
+    ``metrics`` are those of the outputs, ``n_scores`` their numbers of scores, and
     ``link`` is the function from the raw scores of all outputs to predictions.
     """
 
     def __init__(
-        self, by_output: Sequence[Metric], n_scores: Sequence[int], link: Link
+        self, metrics: Sequence[Metric], n_scores: Sequence[int], link: Link
     ) -> None:
-        self.by_output = by_output
+        self.metrics = metrics
         self.stop = np.cumsum(n_scores).tolist()
-        self.spec = by_output[0].spec
-        self.link = None if by_output[0].link is None else link
+        self.spec = metrics[0].spec
+        self.link = None if metrics[0].link is None else link
 
     def __call__(self, data: EvalData) -> list[Result]:
         """The mean of the values."""
         results = []
-        for k, (metric, stop) in enumerate(zip(self.by_output, self.stop, strict=True)):
+        for k, (metric, stop) in enumerate(zip(self.metrics, self.stop, strict=True)):
             start = self.stop[k - 1] if k else 0
             results += metric(data.select_output(k, start, stop))
         value = float(np.mean([result.value for result in results]))
@@ -41,38 +42,39 @@ class OutputMean:
         return [results[0]._replace(name=min(names), value=value)]
 
 
-# What an evaluation set computes after each round.
+# The metrics that are computed on an evaluation set after each round.
 AnyMetric = Metric | CustomMetric | OutputMean
 
 
 def names_of(metric: AnyMetric) -> list[str]:
-    """The names of a metric in the table, which differ where those of outputs do."""
-    of_outputs = metric.by_output if isinstance(metric, OutputMean) else [metric]
-    return [one.name for one in of_outputs]
+    """The names of a metric in the table: one for each output of an `OutputMean`."""
+    metrics = metric.metrics if isinstance(metric, OutputMean) else [metric]
+    return [one.name for one in metrics]
 
 
 def make(
     names: Iterable[str],
     settings: Settings,
-    make_by_output: Sequence[Callable[[str], list[Metric]]],
+    makers: Sequence[Callable[[str], list[Metric]]],
     n_scores: Sequence[int],
     link: Link,
 ) -> list[Metric | OutputMean]:
     """Make the metrics of several outputs from their names: see `metrics.make`.
 
-    ``make_by_output`` make the metrics of single outputs, whose numbers of scores are
-    ``n_scores``. The link is that of the raw scores of all outputs.
+    Each of ``makers`` makes the metrics of one output from a name, and ``n_scores`` are
+    the numbers of scores of the outputs. ``link`` is that of the raw scores of all
+    outputs.
     """
     chosen: dict[tuple[str, ...], Metric | OutputMean] = {}
     for name in names:
-        if link.levels and metric_names.is_of_quantiles(name):
+        if link.levels and metric_names.is_quantile_metric(name):
             metric = Metric(metric_names.canonical(name), settings, link)
             chosen.setdefault((metric.name,), metric)
             continue
-        made = (make_metrics(name) for make_metrics in make_by_output)
+        made = (make_metrics(name) for make_metrics in makers)
         # An unknown name is unknown for all outputs, and one warning is enough.
         if first := next(made):
-            by_output = [metric for of_output in (first, *made) for metric in of_output]
-            key = tuple(metric.name for metric in by_output)
-            chosen.setdefault(key, OutputMean(by_output, n_scores, link))
+            metrics = [metric for output in (first, *made) for metric in output]
+            key = tuple(metric.name for metric in metrics)
+            chosen.setdefault(key, OutputMean(metrics, n_scores, link))
     return list(chosen.values())

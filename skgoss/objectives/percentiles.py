@@ -1,4 +1,4 @@
-"""Weighted means and percentiles: start scores, and values of renewed leaves."""
+"""Weighted percentiles: start scores, and the values of renewed leaves."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from skgoss.utils.messages import STANDS_FOR_LIGHTGBM
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# Whole floats below this number have exact sums.
-MOST_EXACT = 2.0**52
+# Sums of whole numbers below this limit are exact in floating point.
+MAX_EXACT_SUM = 2.0**52
 
 
 @dataclass(frozen=True, eq=False)
 class GroupedRows:
-    """Groups of the rows of all processes: those that this process holds."""
+    """The rows of this process in groups; groups extend over all processes."""
 
     start: Ints  # (n_groups + 1,): where the rows of each group begin, and the end
-    # (m,): their numbers among the rows of this process, ascending in each group.
+    # (m,): the numbers of the rows in this process, ascending in each group.
     rows: NDArray[np.integer]
     values: Floats  # (m,)
     # (m,): see `percentiles`. None: 1.
@@ -36,18 +36,19 @@ class GroupedRows:
 
 
 def percentiles(groups: GroupedRows, level: float, partition: RowPartition) -> Floats:
-    """Percentiles of groups of rows.
+    """Percentiles of groups of rows; 0.0 for groups without rows.
 
-    They have the lowest pinball loss: a percentile is the first of the sorted values
-    up to which the weight exceeds ``level`` of the total. If the values before it weigh
-    just as much, it is the middle between it and the value before. Whole weights are
-    numbers of copies: the result is that of the copies. Rows that weigh less than
-    2**-51 of the total are left out.
+    They have the lowest pinball loss. A percentile is the first of the sorted values
+    whose cumulative weight exceeds ``level`` times the total weight. If the weight of
+    the values before it equals that product, it is the mean of this value and the one
+    before. For example, the levels 0.5 and 0.6 of the values 1, 2, 3, 4 are 2.5 and 3.
+
+    Whole weights are numbers of copies: the result is that of the copies. The ``unit``
+    of a row is the weight of one copy. Rows with less than 2**-51 of the total weight
+    are left out.
 
     Where skgoss stands for LightGBM, percentiles of copies interpolate between order
-    statistics, as LightGBM's (NumPy's default), which can have a larger loss.
-
-    The unit of a row is the weight of one of its copies. Groups without rows have 0.0.
+    statistics, as LightGBM does (and NumPy by default), which can have a larger loss.
     """
     weighted = _weighted(groups, partition.collectives)
     totals = weighted.totals(partition.collectives)
@@ -76,6 +77,7 @@ def percentile(
 
 
 def are_copies(weight: Floats) -> bool:
+    """Whether all weights are whole, so that they are numbers of copies."""
     return not (weight % 1.0).any()
 
 
@@ -83,8 +85,8 @@ def are_copies(weight: Floats) -> bool:
 class _Weighted:
     """Groups of rows, and their weights in *grains*.
 
-    A grain is a small fraction of the weight of a group. Its multiples have exact
-        sums, in any order and for any number of copies in a row.
+    A grain is a small fraction of the weight of a group. Sums of whole numbers of
+    grains are exact, in any order and for any number of copies in a row.
     """
 
     start: Ints  # (n_groups + 1,): where the rows of each group begin, and the end
@@ -93,12 +95,12 @@ class _Weighted:
     weights: Floats | None  # (m,): of the rows, whole numbers above 0; None: ones
     # (n_groups,): whether the percentile is LightGBM's.
     interpolates: NDArray[np.bool_]
-    # (n_groups,): the weight of rows that were before these and have been left out.
+    # (n_groups,): the weight of the rows with smaller values that have been left out.
     before: Ints
-    below: Floats  # (n_groups,): the largest value of these
+    below: Floats  # (n_groups,): the largest value of those rows
 
     def totals(self, collectives: Collectives) -> list[int]:
-        """The weight of each group, of the rows of all processes."""
+        """The weight of each group on all processes."""
         local: NDArray[Any] = np.diff(self.start)
         if self.weights is not None:
             local = reduced(np.add, self.weights, self.start, 0.0)
@@ -106,7 +108,7 @@ class _Weighted:
         return list(map(int, sums))
 
     def position(self, g: int, total: int, level: float) -> int:
-        """The percentile is at the first row up to which the weight is more than it."""
+        """The percentile is the first value whose cumulative weight is above this."""
         if self.interpolates[g]:
             return total - 1 - int(_from_top(total, level))
         return min(int(total * level), total - 1)
@@ -142,8 +144,8 @@ class _Weighted:
 
 
 def _from_top(total: int, level: float) -> float:
-    """How many copies are above the percentile, with a fraction of the next one."""
-    # Counting from the top gives the rounding of LightGBM's interpolation.
+    """The number of copies above the percentile, with a fraction of the next copy."""
+    # LightGBM's interpolation counts from the top; its rounding depends on that.
     return (total - 1) * (1.0 - level)
 
 
@@ -152,10 +154,11 @@ def _weighted(groups: GroupedRows, collectives: Collectives) -> _Weighted:
     rows, values, start = groups.rows, groups.values, groups.start
     n_groups = len(start) - 1
     is_whole = np.full(n_groups, True)
-    rest = np.zeros(n_groups, np.int64), np.zeros(n_groups)
+    # No rows are left out: their weight, and the largest of their values.
+    left_out = np.zeros(n_groups, np.int64), np.zeros(n_groups)
     if groups.weight is None and groups.unit is None:
         interpolates = is_whole & STANDS_FOR_LIGHTGBM.is_set()
-        return _Weighted(start, rows, values, None, interpolates, *rest)
+        return _Weighted(start, rows, values, None, interpolates, *left_out)
     group = np.repeat(np.arange(n_groups), np.diff(start))
     copies, unit = np.ones((2, len(rows)))
     if groups.unit is not None:
@@ -164,7 +167,7 @@ def _weighted(groups: GroupedRows, collectives: Collectives) -> _Weighted:
         has_fraction = reduced(np.logical_or, groups.weight % 1.0 > 0, start, False)
         local = has_fraction, reduced(np.add, groups.weight, start, 0.0)
         n_with_fraction, total = np.sum(collectives.all_gather(local), axis=0)
-        is_whole = (n_with_fraction == 0) & (total < MOST_EXACT)
+        is_whole = (n_with_fraction == 0) & (total < MAX_EXACT_SUM)
         copies = np.where(is_whole[group], groups.weight, 1.0)
         unit = unit * np.where(is_whole[group], 1.0, groups.weight)
     is_counted = is_whole & (groups.unit is None)
@@ -177,17 +180,17 @@ def _weighted(groups: GroupedRows, collectives: Collectives) -> _Weighted:
         grain = np.ldexp(1.0, np.maximum(exponent - 50, -1074))
         grain[is_counted] = 1.0
     weights = np.rint(unit / grain[group]) * copies
-    left = np.flatnonzero(weights > 0)
-    rows, values, weights = rows[left], values[left], weights[left]
-    start = np.searchsorted(left, start)
+    kept = np.flatnonzero(weights > 0)
+    rows, values, weights = rows[kept], values[kept], weights[kept]
+    start = np.searchsorted(kept, start)
     interpolates = is_counted & STANDS_FOR_LIGHTGBM.is_set()
-    return _Weighted(start, rows, values, weights, interpolates, *rest)
+    return _Weighted(start, rows, values, weights, interpolates, *left_out)
 
 
 def _gathered(
     groups: _Weighted, totals: list[int], level: float, partition: RowPartition
 ) -> _Weighted:
-    """The rows of all processes that are near the percentiles."""
+    """The rows near the percentiles, gathered from all processes."""
     position = [groups.position(g, total, level) for g, total in enumerate(totals)]
     collectives, weights = partition.collectives, groups.weights
     keys = ordered_keys(groups.values)
@@ -204,7 +207,7 @@ def _gathered(
         groups.values[near.at],
         np.empty(0) if weights is None else weights[near.at],
     )
-    everyones, *columns = zip(*collectives.all_gather(local), strict=True)
+    below_by_rank, *columns = zip(*collectives.all_gather(local), strict=True)
     group, rows, values, gathered = (np.concatenate(c) for c in columns)
     order = np.lexsort((rows, group))
     return _Weighted(
@@ -214,5 +217,5 @@ def _gathered(
         None if weights is None else gathered[order],
         groups.interpolates,
         near.before,
-        np.max(everyones, axis=0),
+        np.max(below_by_rank, axis=0),
     )

@@ -1,4 +1,4 @@
-"""Learning to rank: gradients of the losses, and NDCG."""
+"""Learning to rank: the gradients of ranking losses, and NDCG."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def gains(
 ) -> Floats:
     """The gain of each document.
 
-    ``label_gain`` are the gains of the grades, from 0; None: 2**grade - 1 for the
-    grades 0 to 30. The grades of all processes are checked: ValueError, which calls
-    them ``name``, if one is not a whole number >= 0 or has no gain, or if the sum of
-    the gains overflows.
+    ``label_gain`` are the gains of the grades 0, 1, 2 ...; None: 2**grade - 1 for the
+    grades 0 to 30. The grades of all processes are checked: ValueError if one is not a
+    whole number >= 0 or has no gain, or if the sum of the gains overflows. ``name`` is
+    their name in the message.
     """
-    usual = np.ldexp(1.0, np.arange(N_GRADES)) - 1
-    table = np.asarray(usual if label_gain is None else label_gain, float)
+    default = np.ldexp(1.0, np.arange(N_GRADES)) - 1
+    table = np.asarray(default if label_gain is None else label_gain, float)
     is_whole = bool(((grades >= 0) & (grades % 1 == 0)).all())
     local = is_whole, grades.min(initial=np.inf), grades.max(initial=-np.inf)
     whole, lows, highs = zip(*collectives.all_gather(local), strict=True)
@@ -62,11 +62,11 @@ def gains(
     return gain
 
 
-class ByQuery(ABC):
+class QueryGradients(ABC):
     """Gradients that are computed query by query, on rows sorted by query."""
 
     round = 0
-    bias: PositionBias | None = None  # None: positions of documents have no influence
+    bias: PositionBias | None = None  # None: the positions of documents have no effect
 
     def __init__(self, queries: Queries) -> None:
         self.queries = queries
@@ -97,9 +97,10 @@ class ByQuery(ABC):
 class PositionBias:
     """The bias of each position at which documents were shown.
 
-    In training, the bias of its position adds to the score of a document, so the trees
-    need not explain that documents at the top are clicked more often. In each round, a
-    Newton step in the loss improves the biases, after the gradients are computed:
+    In training, the bias of its position is added to the score of a document, so that
+    trees need not model that documents at the top are clicked more often. In each
+    round, after the gradients are computed, a Newton step of the loss changes the
+    biases:
 
         bias += learning_rate * (-sum(g) - r bias) / (|sum(h) + r| + 0.001)
 
@@ -122,7 +123,7 @@ class PositionBias:
         self._penalty = (
             sizes if weight is None else self._sums(np.ones(len(position)))
         ) * settings.lambdarank_position_bias_regularization
-        # Those before each round, so a round that is taken back leaves no trace.
+        # The biases before each round, so that a round can be rolled back.
         self._by_round: dict[int, Singles] = {}
 
     def before(self, index: int) -> Singles:
@@ -130,7 +131,7 @@ class PositionBias:
         return self._by_round.get(index, np.zeros(len(self._rows), dtype=np.float32))
 
     def learn(self, index: int, gradient: Singles, hessian: Singles) -> None:
-        """Improve the biases by the derivatives of a round."""
+        """Compute the biases before the next round from the derivatives of a round."""
         bias = self.before(index)
         slope = -self._sums(gradient) - bias * self._penalty
         curvature = self._sums(hessian) + self._penalty
@@ -138,7 +139,7 @@ class PositionBias:
         self._by_round[index + 1] = (bias + step).astype(np.float32)
 
     def _sums(self, values: NDArray[Any]) -> Floats:
-        """The weighted sum by position, rounded once: copies of rows give its bits."""
+        """Weighted sums by position, rounded once: a weight of 2 equals two rows."""
         weights: Sequence[Floats | None] = self._weight or [None] * len(self._rows)
         return np.array(
             [
@@ -148,7 +149,7 @@ class PositionBias:
         )
 
 
-class LambdaRank(ByQuery):
+class LambdaRank(QueryGradients):
     """The gradients of ``lambdarank``: see `lambdarank` in the engine.
 
     C. J. C. Burges, "From RankNet to LambdaRank to LambdaMART: An Overview", Microsoft
@@ -162,7 +163,7 @@ class LambdaRank(ByQuery):
         self.settings = settings
         gain = gains(y, settings.label_gain, collectives=collectives)
         self.gain = queries.gathered(gain)
-        # Made in the first round, on all of its threads.
+        # Made in the first round, when the number of threads is known.
         self.graded: GradedQueries | None = None
 
     def _derivatives(
@@ -187,7 +188,7 @@ class LambdaRank(ByQuery):
         )
 
 
-class RankXENDCG(ByQuery):
+class RankXENDCG(QueryGradients):
     """The gradients of ``rank_xendcg``: see `rank_xendcg` in the engine.
 
     Random numbers depend on the number of the round (S. Bruch, "An Alternative Cross
@@ -219,12 +220,12 @@ class RankXENDCG(ByQuery):
 
 
 class GradedQueries:
-    """Documents with gains: what does not depend on scores is computed once.
+    """Documents with gains, and the parts of NDCG that do not depend on scores.
 
     The gains are sorted by query; ``boundaries``, (n_queries + 1,), are the first
-    document of each, and the number of documents. ``at`` are the numbers of top
-    documents that count: each k of DCG@k. ``discount`` is by rank, and ``ideal``,
-    (len(at), n_queries), the largest DCG of each query.
+    document of each query, and the number of documents. ``at`` are the levels k of
+    DCG@k. ``discount`` are the discounts of the ranks, and ``ideal``, (len(at),
+    n_queries), is the largest possible DCG of each query.
     """
 
     def __init__(
@@ -238,7 +239,7 @@ class GradedQueries:
         self.boundaries = boundaries
         self.at = np.asarray(at, dtype=np.int64)
         self.discount = ranking_kernels.discounts(boundaries)
-        # Documents of the same gain are no ties that it would depend on.
+        # The order of documents with the same gain does not change the ideal DCG.
         self.ideal = self.dcg(gain, averages_ties=False, n_threads=n_threads)
 
     def dcg(self, scores: Floats, *, averages_ties: bool, n_threads: int = 1) -> Floats:
@@ -261,9 +262,10 @@ class GradedQueries:
     ) -> Floats:
         """`dcg` divided by ``ideal``; NaN for queries without gains.
 
-        Documents of the same score count as the mean over their orders (F. McSherry and
-        M. Najork, "Computing Information Retrieval Performance Measures Efficiently in
-        the Presence of Tied Scores", ECIR 2008), or else in the order of their rows.
+        If ``averages_ties``, documents with the same score count as the mean over all
+        their orders (F. McSherry and M. Najork, "Computing Information Retrieval
+        Performance Measures Efficiently in the Presence of Tied Scores", ECIR 2008),
+        else in the order of their rows.
         """
         return np.divide(
             self.dcg(scores, averages_ties=averages_ties, n_threads=n_threads),
@@ -274,9 +276,9 @@ class GradedQueries:
 
 
 def means_over_queries(values: Floats, weight: Floats | None) -> Floats:
-    """The means over the last axis, where queries that are NaN count as 1.
+    """The means over the last axis; NaN, a query without relevant documents, counts 1.
 
-    These have no relevant document. The mean is NaN if all queries are.
+    The mean is NaN if all queries are NaN.
     """
     are_empty = np.isnan(values)
     means = np.average(np.where(are_empty, 1.0, values), axis=-1, weights=weight)

@@ -1,6 +1,7 @@
 """Survival: Cox's partial likelihood, and the baseline hazard of its models.
 
-Targets are bounds of event times, which `skgoss.columns.lifetimes` checks.
+Targets are rows of bounds of event times and an optional stratum: see
+`skgoss.columns.lifetimes`.
 """
 
 from __future__ import annotations
@@ -28,22 +29,33 @@ from skgoss.utils.plain_values import entries, vector
 
 Floats = NDArray[np.float64]
 
-# Cox's objectives, and whether ties are Efron's; else they are Breslow's.
+# Cox's objectives, and whether they treat ties as Efron does; else as Breslow does.
 COX = {"cox": False, "cox_efron": True}
 
-# Risks are no smaller than exp(-60) of the largest one, as their sums have 92 bits.
+# Smaller risks than exp(-60) times the largest one are replaced by this product: the
+# integers in which risks are summed have about 92 bits.
 _SCORE_RANGE = 60.0
 
-# Exponentials of larger numbers, times a hazard or the like, are not finite. Data that
-# a column separates have such scores.
-_LARGEST = 700.0
+# The largest score whose exponential is used: larger ones, times a hazard, could
+# overflow. Scores are so large if a column separates the events from other rows.
+_MAX_SCORE = 700.0
 
 
 class PartialLikelihood:
     """Cox's negative log partial likelihood of rows, and its derivatives.
 
-    A moment is a distinct time of a stratum. Sums of risks are those of integers, so
-    that they are exact: whole weights are copies.
+    The risk of a row is exp(score). A moment is a distinct time of a stratum; a row is
+    at risk at all moments of its stratum up to its own time. Risks are summed as
+    integers, so that the sums are exact and whole weights equal copies of rows.
+
+    Rows are sorted by stratum and time (``order``). For the times 2, 3, 3, 5 of one
+    stratum, with an event at 2 and at 5:
+
+        row     0 1 2 3        moment   0  1  2
+        moment  0 1 1 2        first    0  1  3    (row at which its risk set begins)
+        event   1 0 0 1        end      4  4  4    (row at which its risk set ends)
+                               start    0  0  0    (first moment of its stratum)
+                               n_events 1  0  1
 
     References
     ----------
@@ -67,28 +79,32 @@ class PartialLikelihood:
         self.first = np.flatnonzero(is_first)
         starts = np.flatnonzero(begins)
         number = np.cumsum(begins)[self.first] - 1
-        # The end of the rows, and the first moment, of the stratum of each moment.
+        # Of each moment: the end of the rows of its stratum, and the stratum's first
+        # moment. One number each if there is one stratum.
         self.end: Any = np.append(starts[1:], n)[number] if len(starts) > 1 else n
         self.start: Any = moment[starts][number] if len(starts) > 1 else 0
-        # Of each row; rows with distinct times are their own moments.
+        # The moment of each row. If all times are distinct, row i has the moment i.
         self.moment: Any = slice(0, n) if is_first.all() else moment
         self.before = self.moment if is_first.all() else self.first
         self.time, self.stratum = time[self.first], stratum[self.first]
         self.n_events = np.add.reduceat(self.weight * self.event, self.first)
         is_whole = are_copies(self.weight)
+        # weight = copies * relative_weight * unit
         self.copies = self.weight.astype(np.int64) if is_whole else np.int64(1)
-        self.share = 1.0 if is_whole else self.weight / self.weight.max()
+        self.relative_weight = 1.0 if is_whole else self.weight / self.weight.max()
         self.unit = 1.0 if is_whole else self.weight.max()
-        # Ties are copies, or else rows, each of which has the mean weight of them.
+        # The number of ties counts copies. With other weights it counts rows, each of
+        # which has the mean weight of the ties.
         dies = (self.weight > 0) & self.event
         n_rows = np.add.reduceat(dies.astype(np.float64), self.first)
         self.n_ties = self.n_events if is_whole else n_rows
-        # The part of a row's weight that moves with its score: one copy, or all of it.
+        # The factor of risk^2 in the hessian: the weight that moves with a score, which
+        # is that of one copy, or that of the row (but at most 1).
         self.own: Any = 1.0 if is_whole else np.minimum(self.weight, 1.0)
         self.n_bits = 62 - int(max(n, self.weight.sum())).bit_length()
 
     def _risks(self, scores: Floats, n_threads: int) -> tuple[Floats, float]:
-        """The risk of each row in order, and the logarithm of their unit."""
+        """The risks divided by the largest one, in order, and the largest score."""
         score = scores[:, self.order]
         largest = float(score.max())
         score -= largest
@@ -97,19 +113,20 @@ class PartialLikelihood:
         return score[0], largest
 
     def _sums(self, risk: Floats) -> tuple[Floats, Floats]:
-        """The risks of all rows that live at each moment, and of its events.
+        """The weighted risk of the rows at risk at each moment, and of its events.
 
-        The latter are of use for Efron's ties only.
+        The latter is computed for Efron's ties only. Each risk is a sum of two integers
+        times units, 2**-n_bits and 2**-(2 n_bits), whose cumulative sums are exact.
         """
         at_risk, dying = np.zeros((2, len(self.first)))
-        rest, unit = risk * self.share, 1.0
+        remainder, unit = risk * self.relative_weight, 1.0
         factor = math.ldexp(1.0, self.n_bits)
         total = np.zeros(len(risk) + 1, dtype=np.int64)
         for _ in range(2):
-            rest *= factor
+            remainder *= factor
             unit /= factor
-            counts = rest.astype(np.int64)
-            rest -= counts
+            counts = remainder.astype(np.int64)
+            remainder -= counts
             counts *= self.copies
             np.cumsum(counts, out=total[1:])
             at_risk += (total[self.end] - total[self.before]) * unit
@@ -118,40 +135,46 @@ class PartialLikelihood:
         return at_risk * self.unit, dying * self.unit
 
     def _efron_terms(self, at_risk: Floats, dying: Floats) -> tuple[Any, ...]:
-        """The events that are ties: which they are, how many, x and the risk of one.
+        """The terms of Efron's likelihood for the moments with events.
 
-        Of d events, event l meets the risk (x - l) e: a sum of its powers over l is a
-        difference of polygamma functions of x + 1 and x - d + 1.
+        Returns these moments, the number of their events d, x, and the mean risk e of
+        an event. Efron divides the l-th event, l = 0 ... d - 1, by the risk
+
+            at_risk - (l / d) dying = (x - l) e,  with e = dying / d, x = at_risk / e.
+
+        Sums of its powers over l are differences of polygamma functions of x + 1 and
+        x - d + 1.
         """
         ties = np.flatnonzero(self.n_events)
         d = self.n_ties[ties]
-        one = dying[ties] / d
-        return ties, d, np.maximum(at_risk[ties] / one, d), one
+        mean_risk = dying[ties] / d
+        return ties, d, np.maximum(at_risk[ties] / mean_risk, d), mean_risk
 
     def _hazards(self, at_risk: Floats, dying: Floats) -> Floats:
-        """Of each moment: sums over its events of 1 / risk, and of the squares.
+        """The sums over the events of each moment of 1 / risk and of 1 / risk^2.
 
-        Then those for the rows whose event it is, if these are others.
+        With Efron's ties, two more sums are those for the rows whose event is at this
+        moment: of (1 - l / d) / risk and of ((1 - l / d) / risk)^2.
         """
         if not self.efron:
-            # No row of any weight may live at a moment.
+            # The weights of all rows at risk may be 0.
             at_risk = np.maximum(at_risk, np.finfo(float).tiny)
             hazard = self.n_events / at_risk
             return np.array([hazard, hazard / at_risk])
-        of_all = np.zeros((4, len(self.first)))
-        ties, d, x, one = self._efron_terms(at_risk, dying)
-        hazard = (digamma(x + 1) - digamma(x - d + 1)) / one
-        square = (trigamma(x - d + 1) - trigamma(x + 1)) / one**2
-        # A row that is one of d events counts 1 - l / d at the l-th of them.
-        rest, share = 1.0 - x / d, 1.0 / (d * one)
-        own = rest * hazard + d * share
-        own_square = rest**2 * square + 2.0 * rest * share * hazard + d * share**2
-        of_all[:, ties] = hazard, square, own, own_square
-        of_all[:, ties] *= self.n_events[ties] / d
-        return of_all
+        sums = np.zeros((4, len(self.first)))
+        ties, d, x, mean_risk = self._efron_terms(at_risk, dying)
+        hazard = (digamma(x + 1) - digamma(x - d + 1)) / mean_risk
+        square = (trigamma(x - d + 1) - trigamma(x + 1)) / mean_risk**2
+        # (1 - l / d) / risk = a / risk + b with a = 1 - x / d and b = 1 / (d e)
+        a, b = 1.0 - x / d, 1.0 / (d * mean_risk)
+        tied = a * hazard + d * b
+        tied_square = a**2 * square + 2.0 * a * b * hazard + d * b**2
+        sums[:, ties] = hazard, square, tied, tied_square
+        sums[:, ties] *= self.n_events[ties] / d
+        return sums
 
     def _cumulative(self, values: Floats) -> Floats:
-        """The sum of the values of each moment and of those before in its stratum."""
+        """The cumulative sums of the values of the moments in each stratum."""
         total = np.append(0.0, np.cumsum(values))
         return total[1:] - total[self.start]
 
@@ -162,16 +185,16 @@ class PartialLikelihood:
         hessian_out: NDArray[np.float32] | None,
         n_threads: int,
     ) -> None:
-        """Derivatives of the negative logarithm by the score of each row."""
+        """Write the derivatives of the negative log-likelihood by each row's score."""
         assert hessian_out is not None
         risk, _ = self._risks(scores, n_threads)
         hazards = self._hazards(*self._sums(risk))
         sums = []
-        for k, of_all in enumerate(hazards[:2]):
-            before = self._cumulative(of_all)
-            sums.append(before[self.moment])
+        for k, values in enumerate(hazards[:2]):
+            cumulative = self._cumulative(values)
+            sums.append(cumulative[self.moment])
             if self.efron:
-                for_events = (before - of_all + hazards[k + 2])[self.moment]
+                for_events = (cumulative - values + hazards[k + 2])[self.moment]
                 sums[-1] = np.where(self.event, for_events, sums[-1])
         slope, risk = risk * sums[0], risk * risk * self.own
         risk *= sums[1]
@@ -180,26 +203,27 @@ class PartialLikelihood:
         hessian_out[0, self.order] = np.maximum(slope, 0.0, out=slope)
 
     def value(self, scores: Floats, n_threads: int = 1) -> float:
-        """The negative logarithm, divided by the weight of the events; NaN without."""
+        """The negative log-likelihood per weight of the events; NaN without events."""
         if not self.event.any():
             return np.nan
-        risk, unit = self._risks(scores, n_threads)
+        risk, largest = self._risks(scores, n_threads)
         at_risk, dying = self._sums(risk)
         seen = self.n_events > 0
-        d, total = self.n_events[seen], log(at_risk[seen])
+        d, log_risk = self.n_events[seen], log(at_risk[seen])
         if self.efron:
-            _, n, x, one = self._efron_terms(at_risk, dying)
-            total = log(one) + (log_gamma(x + 1) - log_gamma(x - n + 1)) / n
-        own = scores[0][self.order][self.event] - unit
+            _, n, x, mean_risk = self._efron_terms(at_risk, dying)
+            gammas = log_gamma(x + 1) - log_gamma(x - n + 1)
+            log_risk = log(mean_risk) + gammas / n
+        event_scores = scores[0][self.order][self.event] - largest
         weight = self.weight[self.event]
-        of_rows = exact_sum.weighted_sum(own, weight)
-        return (exact_sum.weighted_sum(total, d) - of_rows) / float(weight.sum())
+        events = exact_sum.weighted_sum(event_scores, weight)
+        return (exact_sum.weighted_sum(log_risk, d) - events) / float(weight.sum())
 
     def baseline(self, scores: Floats, n_threads: int = 1) -> Baseline:
         """Breslow's estimate of the hazard of a row whose score is 0."""
-        risk, unit = self._risks(scores, n_threads)
+        risk, largest = self._risks(scores, n_threads)
         hazards = self._hazards(*self._sums(risk))
-        cumulative = self._cumulative(hazards[0]) * correct_rounding.exp(-unit)
+        cumulative = self._cumulative(hazards[0]) * correct_rounding.exp(-largest)
         seen = self.n_events > 0
         return Baseline(self.stratum[seen], self.time[seen], cumulative[seen])
 
@@ -208,7 +232,8 @@ class PartialLikelihood:
 class Baseline:
     """The cumulative hazard of rows whose score is 0, in each stratum.
 
-    All are sorted by stratum and time. The hazard is that up to and including the time.
+    The arrays are sorted by stratum and time. ``hazard`` is the cumulative hazard up to
+    and including ``time``.
     """
 
     stratum: Floats
@@ -216,11 +241,12 @@ class Baseline:
     hazard: Floats
 
     def state(self) -> dict[str, Any]:
+        """The arrays by name, for model files and pickles."""
         return dict(vars(self))
 
     @classmethod
     def from_state(cls, state: Any) -> Self:
-        """The object of what `state` returned; ValueError if it is damaged."""
+        """Restore the baseline from its `state`; ValueError if that is damaged."""
         types = dict.fromkeys(("stratum", "time", "hazard"), np.ndarray)
         arrays = entries(state, types, "the baseline hazard")
         columns = [vector(v, np.float64, k) for k, v in zip(types, arrays, strict=True)]
@@ -228,8 +254,11 @@ class Baseline:
             raise ValueError("the baseline hazard must have arrays of one length")
         return cls(*columns)
 
-    def _of(self, strata: Any, n_rows: int) -> list[tuple[Any, Floats, Floats]]:
-        """Of each stratum: which rows are in it, its times and hazards."""
+    def _by_stratum(self, strata: Any, n_rows: int) -> list[tuple[Any, Floats, Floats]]:
+        """For each stratum in ``strata``: its rows, and its times and hazards.
+
+        ``strata`` has the stratum of each row; None: there is only one.
+        """
         labels = np.unique(self.stratum)
         if strata is None and len(labels) == 1:
             return [(slice(None), self.time, self.hazard)]
@@ -243,10 +272,10 @@ class Baseline:
         return [(number == k, self.time[at], self.hazard[at]) for k, at in chosen]
 
     def survival(self, score: Floats, times: Floats, strata: Any = None) -> Floats:
-        """The probability that each row lives longer: (n_rows, n_times)."""
+        """The probability that the event is after each time: (n_rows, n_times)."""
         out = np.empty((len(score), len(times)))
-        score = np.minimum(score, _LARGEST)
-        for rows, time, hazard in self._of(strata, len(score)):
+        score = np.minimum(score, _MAX_SCORE)
+        for rows, time, hazard in self._by_stratum(strata, len(score)):
             at = np.searchsorted(time, times, side="right")
             cumulative = np.append(0.0, hazard)[at]
             with np.errstate(over="ignore"):
@@ -254,10 +283,13 @@ class Baseline:
         return out
 
     def quantiles(self, score: Floats, levels: Floats, strata: Any = None) -> Floats:
-        """The first time up to which the event has these probabilities, or infinity."""
+        """The first times by which the probability of the event reaches the levels.
+
+        They are infinite for levels that are not reached.
+        """
         out = np.empty((len(score), len(levels)))
-        score = np.maximum(score, -_LARGEST)
-        for rows, time, hazard in self._of(strata, len(score)):
+        score = np.maximum(score, -_MAX_SCORE)
+        for rows, time, hazard in self._by_stratum(strata, len(score)):
             needed = -log1p(-levels) * exp(-score[rows])[:, None]
             out[rows] = np.append(time, np.inf)[np.searchsorted(hazard, needed)]
         return out

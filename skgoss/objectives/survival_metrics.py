@@ -1,4 +1,4 @@
-"""Metrics of survival: partial likelihood, concordance and Brier score."""
+"""Survival metrics: partial likelihood, concordance and Brier score."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ Floats = NDArray[np.float64]
 
 
 def _partial_likelihood(data: EvalData, settings: Settings) -> PartialLikelihood:
+    """The partial likelihood of an evaluation set, with the ties of the objective."""
     efron = COX.get(str(settings.objective), False)
     return data.cached(
         ("partial likelihood", efron),
@@ -25,51 +26,59 @@ def _partial_likelihood(data: EvalData, settings: Settings) -> PartialLikelihood
 
 
 def cox_nll(data: EvalData, settings: Settings) -> float:
+    """The negative log partial likelihood per weight of the events."""
     return _partial_likelihood(data, settings).value(data.scores, data.n_threads)
 
 
 def concordance(data: EvalData, settings: Settings | None = None) -> float:
-    """Harrell's C: the share of pairs whose order of events is that of their risks.
+    """Harrell's C: the proportion of comparable pairs that the risks order correctly.
 
-    Both rows of a pair are in the same stratum.
+    A pair is comparable if both rows are in the same stratum and one is known to have
+    its event first. Pairs of equal risks count as half.
 
     F. E. Harrell et al., "Evaluating the Yield of Medical Tests", JAMA 247, 1982.
     """
-    rows, asks, begins, stratum = data.cached("pairs", lambda: _in_order(data.y))
+    rows, is_query, begins, stratum = data.cached("pairs", lambda: _scan_order(data.y))
     score = data.scores[0]
     if settings is not None and settings.objective not in COX:
         score = -score
     risk = np.unique(score, return_inverse=True)[1]
     if stratum.any():
-        # Those of strata that come first are the largest.
+        # Ranks that are lower in later strata, so that strata don't mix.
         risk = np.unique(risk - stratum * len(risk), return_inverse=True)[1]
     weight = np.ones(len(risk)) if data.weight is None else data.weight
     right, equal, total = metric_kernels.pairs_in_order(
-        rows, asks, begins, risk, weight
+        rows, is_query, begins, risk, weight
     )
     return (right + 0.5 * equal) / total if total else nan
 
 
-def _in_order(bounds: Floats) -> tuple[NDArray[Any], ...]:
-    """Rows in the order in which a row, that asks, meets all that live longer.
+def _scan_order(bounds: Floats) -> tuple[NDArray[Any], ...]:
+    """The order of a scan that finds all comparable pairs of rows.
 
-    Going back in time in each stratum, rows come in at the lower bound of their time,
-    and ask at the upper one. At one time, those who are known to die then come in last.
+    The scan goes back in time in each stratum. It inserts each row at the lower bound
+    of its event time. At a finite upper bound, it queries: all rows that have been
+    inserted have their event later than this row. At equal times, rows of censored or
+    uncertain times are inserted first, then come queries, then rows with an event at
+    just this time, which are not pairs of each other. For the times 2, 3 (censored)
+    and 3 of rows 0, 1 and 2:
 
-    Returns the rows, which of them ask and which are the first of a stratum, and the
-    number of each row's stratum.
+        insert 1, query 2 (finds 1), insert 2, query 0 (finds 1 and 2), insert 0
+
+    Returns the rows in this order, which of them are queries and which are the first of
+    a stratum, and the number of each row's stratum.
     """
     n, (lower, upper) = len(bounds), bounds.T[:2]
     strata = bounds[:, 2] if bounds.shape[1] > 2 else np.zeros(n)
     stratum = np.unique(strata, return_inverse=True)[1]
     seen = np.flatnonzero(np.isfinite(upper))
     time = np.concatenate([lower, upper[seen]])
-    turn = np.concatenate([np.where(lower == upper, 2, 0), np.ones(len(seen))])
+    step = np.concatenate([np.where(lower == upper, 2, 0), np.ones(len(seen))])
     rows = np.concatenate([np.arange(n), seen])
-    order = np.lexsort((turn, -time, stratum[rows]))
+    order = np.lexsort((step, -time, stratum[rows]))
     begins = np.diff(stratum[rows[order]], prepend=-1) > 0
-    asks = (order >= n).astype(np.uint8)
-    return rows[order], asks, begins.astype(np.uint8), stratum
+    is_query = (order >= n).astype(np.uint8)
+    return rows[order], is_query, begins.astype(np.uint8), stratum
 
 
 # The levels of the event times at which Brier scores are computed.
@@ -77,12 +86,12 @@ _BRIER_LEVELS = np.linspace(0.1, 0.9, 17)
 
 
 def brier(data: EvalData, settings: Settings) -> float:
-    """The integrated Brier score between the deciles of the event times.
+    """The integrated Brier score between the first and the ninth decile of event times.
 
-    Rows have the inverse weights of their chance not to be censored. The baseline
-    hazard of Cox's model is that of these rows. E. Graf et al., "Assessment and
-    Comparison of Prognostic Classification Schemes for Survival Data", Statistics in
-    Medicine 18, 1999.
+    Rows are weighted by the inverse probability of not being censored. The baseline
+    hazard of a Cox model is estimated from the rows of the evaluation set. E. Graf et
+    al., "Assessment and Comparison of Prognostic Classification Schemes for Survival
+    Data", Statistics in Medicine 18, 1999.
     """
     times, weights, is_over = data.cached("censoring", lambda: _censoring(data))
     if settings.objective in COX:
@@ -100,20 +109,25 @@ def brier(data: EvalData, settings: Settings) -> float:
 
 
 def _survival(name: str, scores: Floats, times: Floats) -> Floats:
-    """The probability that each row lives longer, for a distribution of times.
+    """The probability that the event is after each time, for a distribution of times.
 
-    That is the likelihood of a row that lives until then.
+    It equals the likelihood of a row that is censored at that time.
     """
     kind, n_rows = loss_kernels.DISTRIBUTIONS[name], scores.shape[1]
     losses = np.empty((len(times), n_rows))
-    for time, of_time in zip(times, losses, strict=True):
+    for time, out in zip(times, losses, strict=True):
         bounds = np.repeat([time, np.inf], n_rows)
-        loss_kernels.likelihoods(kind, bounds, scores, of_time)
+        loss_kernels.likelihoods(kind, bounds, scores, out)
     return function_kernels.exp(-losses).T
 
 
 def _censoring(data: EvalData) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-    """Times, and for each row and time its weight, and whether its event was before."""
+    """The times of the Brier score, and the weights of the rows at these times.
+
+    Returns the times, (n_times,), and two arrays of shape (n_rows, n_times): the
+    inverse probability of censoring weights from the Kaplan-Meier estimate of the
+    censoring times, and whether the time of the row, event or censored, has passed.
+    """
     lower, upper = data.y.T[:2]
     weight = np.ones(len(lower)) if data.weight is None else data.weight
     seen = upper == lower
@@ -125,15 +139,17 @@ def _censoring(data: EvalData) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     moments, number = np.unique(lower, return_inverse=True)
     dying, leaving = (np.bincount(number, weight * w) for w in (seen, ~seen))
     staying = np.cumsum((dying + leaving)[::-1])[::-1] - dying
-    share = np.divide(leaving, staying, out=np.zeros(len(moments)), where=staying > 0)
-    chance = np.cumprod(1.0 - share)
+    hazard = np.divide(leaving, staying, out=np.zeros(len(moments)), where=staying > 0)
+    uncensored = np.cumprod(1.0 - hazard)
     events = np.cumsum(dying)
     times = moments[np.unique(np.searchsorted(events, _BRIER_LEVELS * events[-1]))]
-    of_times = chance[np.searchsorted(moments, times, side="right") - 1]
+    at_times = uncensored[np.searchsorted(moments, times, side="right") - 1]
     is_over = lower[:, None] <= times
-    inverse = np.where(is_over, seen[:, None] / _above_0(chance[number])[:, None], 0.0)
-    return times, np.where(is_over, inverse, 1.0 / _above_0(of_times)), is_over
+    event_weight = seen[:, None] / _infinite_if_0(uncensored[number])[:, None]
+    past = np.where(is_over, event_weight, 0.0)
+    return times, np.where(is_over, past, 1.0 / _infinite_if_0(at_times)), is_over
 
 
-def _above_0(values: NDArray[Any]) -> Floats:
+def _infinite_if_0(values: NDArray[Any]) -> Floats:
+    """Divisors with which zero weights follow from a probability of 0."""
     return np.where(values > 0, values, np.inf)

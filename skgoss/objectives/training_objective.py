@@ -1,8 +1,8 @@
 """The objective of a fit: a loss joined with targets and weights.
 
 Gradients and hessians are not multiplied by sample weights. The engine does this in
-double precision when it sums them, so that weights mean copies. The exception is
-'cross_entropy_lambda', whose loss depends on the weights.
+double precision when it sums them, so that whole weights equal copies of rows. The
+exception is 'cross_entropy_lambda', whose loss depends on the weights.
 """
 
 from __future__ import annotations
@@ -37,14 +37,15 @@ from skgoss.parameters.settings import Settings
 from skgoss.utils import correct_rounding
 from skgoss.utils.messages import STANDS_FOR_LIGHTGBM, warn
 
-# Newton's steps to constants end before a step that is shorter, or after so many.
+# Newton's method for start scores stops after a step shorter than ``_LAST_STEP``,
+# relative to scores above 1, or after ``_MAX_STEPS`` steps.
 _LAST_STEP = 1e-7
-_MOST_STEPS = 100
+_MAX_STEPS = 100
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 
-# The options that objectives read, besides their name.
+# The options that objectives read, in addition to ``objective``.
 OPTIONS = (
     "boost_from_average",
     "is_unbalance",
@@ -79,49 +80,48 @@ class Objective:
     # and its hessians 1, so its score stays at ``average``.
     trained: NDArray[np.bool_]
     trains_all: bool  # whether all are True
-    # (n,), or (n_scores, n) if classes have ``label_weight``: the weights of gradients
-    # and hessians: of the rows, their classes and their labels. None means 1.
+    # The weights of gradients and hessians, those of rows, classes and labels
+    # multiplied: (n,), or (n_scores, n) if classes have ``label_weight``. None means 1.
     weight: Floats | None = field(repr=False)
     # (K,): the scores before the first tree: ``average``, or 0 without
     # ``boost_from_average``. Classes that are not trained start from ``average``.
     start: Floats
-    # Which of the rows of all processes these are.
+    # The place of these rows among those of all processes.
     partition: RowPartition = field(repr=False)
-    # (n,): the number of copies of each row. None means 1, or weights that are not
-    # whole.
+    # (n,): the frequency weight (number of copies) of each row. None means 1, or
+    # weights that are not whole.
     copies: NDArray[np.uint32] | None = field(repr=False)
     # (n,) or (K, n): the weights that ``is_unbalance`` or ``scale_pos_weight`` give to
     # rows, for each class if there are several scores. None means 1.
     label_weight: Floats | None = field(default=None, repr=False)
     constant_hessian: bool = False  # whether the hessian is 1 for every row
     # c such that |L'''| <= c L'' for the loss L of a row along a step of its scores:
-    # generalized self-concordance, T. Sun and Q. Tran-Dinh, 2019. It limits the steps,
-    # because longer steps could increase the loss. 0: no limit, as for quadratic losses
-    # and where no bound is known. An array has that of each score.
+    # generalized self-concordance, T. Sun and Q. Tran-Dinh, 2019. It limits the steps
+    # to those that cannot increase the loss. 0: no limit, as for quadratic losses
+    # and where no such c is known. An array has one for each score.
     self_concordance: float | Floats = 0.0
-    # (K,): whether hessians are weights that errors or other scores make small. Even
-    # tiny ones need no limit: the loss is nowhere above the parabola of least squares,
-    # or there is a limit of steps.
+    # (K,): whether hessians are weights that large errors or other scores make small.
+    # Steps are then safe even with tiny hessians: the loss is nowhere above the
+    # parabola of weighted least squares, or ``self_concordance`` limits the steps.
     reweighted: bool | NDArray[np.bool_] = False
     # The level of the percentile of residuals that replaces the value of a leaf; None:
     # leaf values are not replaced.
     renewal_level: float | None = None
-    # The queries of the rows, for objectives of rankings.
+    # The queries of the rows, for ranking objectives.
     queries: Queries | None = field(default=None, repr=False)
     # (n,): weights of the residuals in ``renewed_leaves``, in addition to those of
     # rows.
     renewal_weight: Floats | None = field(default=None, repr=False)
-    # Whether boosting starts from the best constants in addition to the user's scores.
+    # Whether the best constants are added to the user's start scores.
     adds_start: bool = True
-    # Of start scores, (n,): the constant that fits best in addition to them, or None
-    # if Newton's steps find it.
-    start_beside: Callable[[Floats], float | None] = field(
+    # `ObjectiveSpec.start_with_offset` of these rows.
+    start_with_offset: Callable[[Floats], float | None] = field(
         default=lambda scores: None, repr=False
     )
 
     @property
     def n_scores(self) -> int:
-        """K: raw scores of a row, trees of a round."""
+        """K: the number of raw scores of a row, and of trees of a round."""
         return len(self.average)
 
     @property
@@ -144,7 +144,8 @@ class Objective:
     def longest_steps(self, optimal: Floats, number: int) -> Floats:
         """The longest steps of a score that cannot increase the loss.
 
-        ``optimal`` are those that are best by the second-order loss.
+        They are log(1 + c |s|) / c, where c is the ``self_concordance``, and the
+        ``optimal`` steps s minimize the second-order approximation of the loss.
         """
         bound = self.self_concordance_of(number)
         if not bound > 0:
@@ -166,7 +167,7 @@ class Objective:
         the round, on which some losses of rankings depend. ValueError if a user's
         function returns something other than finite numbers of the right shape.
         """
-        if isinstance(self.derivatives, ranking.ByQuery):
+        if isinstance(self.derivatives, ranking.QueryGradients):
             self.derivatives.round = index
         self.derivatives(scores, gradient_out, hessian_out, n_threads)
         if not self.trains_all:
@@ -175,37 +176,37 @@ class Objective:
             hessian_out[~self.trained] = 1.0
 
     def added_start(self, scores: Floats, n_threads: int) -> Floats:
-        """The constants that fit best in addition to scores of the rows, (n_scores,).
+        """(n_scores,): the best constants to add to the start scores of the rows.
 
-        All processes call this at the same time.
+        All processes must call this at the same time.
         """
         if not self.adds_start:
             return np.zeros(self.n_scores)
         if self.renews_leaves:
             all_rows = np.arange(scores.shape[1])
             return self.renewed_leaves(scores[0], [[all_rows]], self.weight)
-        start = self.start_beside(scores[0])
+        start = self.start_with_offset(scores[0])
         if start is None:
-            return self._minimum_beside(scores, n_threads)
+            return self._newton_start(scores, n_threads)
         return np.array([start])
 
-    def _minimum_beside(self, scores: Floats, n_threads: int) -> Floats:
-        """The same by Newton's steps, which are no longer than in a tree."""
+    def _newton_start(self, scores: Floats, n_threads: int) -> Floats:
+        """`added_start` by Newton's method, with `longest_steps` as in leaves."""
         start, weights = np.zeros(self.n_scores), [None] * self.n_scores
         if self.weight is not None:
             weights = list(np.broadcast_to(self.weight, scores.shape))
         rows = [TrainingRows(self.y, weight, self.partition) for weight in weights]
         gradient, hessian = np.empty((2, *scores.shape), dtype=np.float32)
-        for _ in range(_MOST_STEPS):
+        for _ in range(_MAX_STEPS):
             moved = np.add(scores, start[:, None], order="C")
             if isinstance(self.derivatives, gradients.Likelihood):
                 gradient, hessian = self.derivatives.exact(moved, n_threads)
             else:
                 self.gradients(moved, gradient, hessian, n_threads)
             step = np.zeros(self.n_scores)
-            for k, of_score in enumerate(rows):
-                slope = of_score.sum_of(gradient[k].astype(np.float64))
-                curvature = of_score.sum_of(hessian[k].astype(np.float64))
+            for k, weighted in enumerate(rows):
+                slope = weighted.sum_of(gradient[k].astype(np.float64))
+                curvature = weighted.sum_of(hessian[k].astype(np.float64))
                 optimal = np.array([-slope / curvature if curvature > 0 else 0.0])
                 longest = self.longest_steps(optimal, k)
                 step[k] = np.clip(optimal, -longest, longest)[0]
@@ -223,10 +224,11 @@ class Objective:
         """The new values of leaves: percentiles of their residuals.
 
         ``score`` are the scores of the rows before the tree, and ``weight`` their
-        weights in this round. Each of ``groups`` has the rows of one leaf or of
-        several, and gets a value.
+        weights in this round. Each of ``groups`` has the rows of one or several leaves,
+        and gets one value.
         """
-        # Rows of a leaf are in order. Sorting them takes as long as the percentile.
+        # The rows of a single leaf are in order already. Sorting them would take as
+        # long as the percentile.
         joined = [
             np.sort(np.concatenate(leaves)) if len(leaves) > 1 else leaves[0]
             for leaves in groups
@@ -263,9 +265,9 @@ def make_objective(
 
     ``y`` is finite: the codes 0..K-1 for classes, or bounds for survival (see
     `lifetimes`). ``weight`` is finite and >= 0, class weights included. ``n_scores`` is
-    the number of trees of a round: that of classes for 'multiclass' and
-    'multiclassova', else 1 unless the objective is a callable. ``position`` is that at
-    which each document was shown, as a number from 0, for 'lambdarank'.
+    the number of trees of a round: the number of classes for 'multiclass' and
+    'multiclassova', else 1 unless the objective is a callable. ``position``, for
+    'lambdarank', numbers the position at which each document was shown, from 0.
 
     ValueError if the objective is not defined for ``y``, or if parameters contradict
     each other. TypeError if a callable does not take 2, 3 or 4 arguments.
@@ -283,7 +285,7 @@ def make_objective(
     if spec.targets is not ANY or spec.needs_positive_mean:
         _check_targets(name, spec, rows)
     if spec.task == "classification":
-        return _classes(name, settings, rows, n_scores)
+        return _classification(name, settings, rows, n_scores)
     if spec.task == "ranking":
         return _ranking(name, settings, rows, queries, position)
     if spec.distribution is not None:
@@ -291,7 +293,7 @@ def make_objective(
     if spec.task == "survival":
         derivatives = PartialLikelihood(rows.y, rows.weight, efron=COX[name])
         return _joined(name, settings, rows, derivatives)
-    return _numbers(name, settings, rows)
+    return _regression(name, settings, rows)
 
 
 def _joined(
@@ -305,11 +307,11 @@ def _joined(
     weighs_rows: bool = False,
     trained: NDArray[np.bool_] | None = None,
 ) -> Objective:
-    """An objective with what follows from the settings and the rows.
+    """An objective, with the fields that follow from the settings and the rows.
 
-    No ``average``: only differences between rows count, so no constant is the best.
-    ``link``: that of a callable; None: that of the ``name``. ``weighs_rows``: weights
-    are a part of the loss.
+    ``average`` is None if only score differences between rows matter, so that every
+    constant is equally good. ``link`` is that of a callable; None: that of the built-in
+    objective ``name``. ``weighs_rows``: weights are a part of the loss.
     """
     adds_start = average is not None and link is None
     average = np.zeros(1) if average is None else average
@@ -320,7 +322,7 @@ def _joined(
         link = make_link(name, settings.sigmoid, settings.reg_sqrt)
         bound = OBJECTIVES[name].self_concordance
         self_concordance = 0.0 if bound is None else bound(settings)
-    # LightGBM adds none to the user's scores.
+    # LightGBM adds no constants to the user's scores.
     is_added = settings.boost_from_average and not STANDS_FOR_LIGHTGBM.is_set()
     return Objective(
         name=name,
@@ -340,6 +342,7 @@ def _joined(
 
 
 def _check_targets(name: str, spec: ObjectiveSpec, rows: TrainingRows) -> None:
+    """Check that the objective is defined for the targets; ValueError otherwise."""
     outside = spec.targets.outside(rows.y, rows.partition.collectives)
     if outside is not None:
         low, high = outside
@@ -354,7 +357,8 @@ def _check_targets(name: str, spec: ObjectiveSpec, rows: TrainingRows) -> None:
         )
 
 
-def _numbers(name: str, settings: Settings, rows: TrainingRows) -> Objective:
+def _regression(name: str, settings: Settings, rows: TrainingRows) -> Objective:
+    """A regression objective with one score."""
     spec = OBJECTIVES[name]
     if spec.has_level and not 0 < settings.alpha < 1:
         raise ValueError(
@@ -375,7 +379,7 @@ def _numbers(name: str, settings: Settings, rows: TrainingRows) -> Objective:
         _joined(
             name, settings, rows, derivatives, average, weighs_rows=spec.weighs_rows
         ),
-        start_beside=partial(spec.start_beside, rows, settings),
+        start_with_offset=partial(spec.start_with_offset, rows, settings),
         constant_hessian=spec.constant_hessian,
         renewal_level=spec.renewal_level and spec.renewal_level(settings),
         renewal_weight=spec.renewal_weight and spec.renewal_weight(y),
@@ -383,6 +387,7 @@ def _numbers(name: str, settings: Settings, rows: TrainingRows) -> Objective:
 
 
 def _distribution(name: str, settings: Settings, rows: TrainingRows) -> Objective:
+    """A negative log-likelihood, with a score for each parameter of a distribution."""
     average = most_likely(name, rows)
     derivatives = gradients.Likelihood(name, kernel_target(rows.y), len(average))
     reweighted = np.zeros(len(average), dtype=bool)
@@ -398,6 +403,7 @@ def _ranking(
     queries: Queries | None,
     position: NDArray[np.int64] | None,
 ) -> Objective:
+    """A ranking objective."""
     check_queries(name, queries is not None)
     spec = OBJECTIVES[name]
     assert queries is not None
@@ -411,6 +417,7 @@ def _ranking(
 def _custom(
     settings: Settings, rows: TrainingRows, n_scores: int, queries: Queries | None
 ) -> Objective:
+    """An objective that is a function of the user."""
     function = gradients.Custom(settings.objective, rows.y, rows.weight, queries)
     objective = _joined(
         function.name,
@@ -424,9 +431,10 @@ def _custom(
     return replace(objective, queries=queries)
 
 
-def _classes(
+def _classification(
     name: str, settings: Settings, rows: TrainingRows, n_scores: int
 ) -> Objective:
+    """A classification objective, whose start scores follow from the class priors."""
     if name == "binary" and n_scores > 1:
         raise ValueError(
             f"objective='binary' is for two classes, but there are {n_scores}; use "
@@ -459,7 +467,7 @@ def _classes(
 
 
 def _binary_codes(name: str, rows: TrainingRows) -> Floats:
-    """The codes 0 and 1 of two classes that the user has numbered."""
+    """The codes 0 and 1 of two classes whose labels are 0 and 1, or -1 and 1."""
     are_1 = rows.y == 1.0
     if name == "binary" and rows.all(are_1 | (rows.y == 0.0)):
         return rows.y
@@ -474,10 +482,10 @@ def _binary_codes(name: str, rows: TrainingRows) -> Floats:
 def _label_weight(
     settings: Settings, y: Floats, codes: list[int], weights: Floats
 ) -> Floats:
-    """The weights that ``is_unbalance`` or ``scale_pos_weight`` give to rows.
+    """The weights of rows by ``is_unbalance`` or ``scale_pos_weight``.
 
-    With ``is_unbalance``, positive and negative rows have the same total weight: the
-    weight of the rarer ones is raised.
+    With ``is_unbalance``, positive and negative rows get the same total weight: the
+    weight of the less frequent ones is increased.
     """
     scale = settings.scale_pos_weight
     if settings.is_unbalance and scale != 1:
@@ -486,11 +494,11 @@ def _label_weight(
             "of positive rows."
         )
     per_class = []
-    for code, (of_code, of_others) in zip(codes, weights.tolist(), strict=True):
+    for code, (total, other_total) in zip(codes, weights.tolist(), strict=True):
         positive, negative = scale, 1.0
-        if settings.is_unbalance and of_code > 0 and of_others > 0:
-            positive = max(of_others / of_code, 1.0)
-            negative = max(of_code / of_others, 1.0)
+        if settings.is_unbalance and total > 0 and other_total > 0:
+            positive = max(other_total / total, 1.0)
+            negative = max(total / other_total, 1.0)
         per_class.append(np.where(y == code, positive, negative))
-    by_class = np.array(per_class, dtype=np.float64)
-    return by_class if len(codes) > 1 else by_class[0]
+    label_weight = np.array(per_class, dtype=np.float64)
+    return label_weight if len(codes) > 1 else label_weight[0]

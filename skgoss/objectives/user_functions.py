@@ -1,4 +1,4 @@
-"""Functions that users pass as objectives and metrics."""
+"""The user's functions: objectives and metrics."""
 
 from __future__ import annotations
 
@@ -10,18 +10,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-# The parameters that get weights or sizes of queries even if they have a default, with
-# the numbers of these arguments.
-_BY_NAME = {"weight": 2, "weights": 2, "sample_weight": 2, "group": 3, "groups": 3}
+# Parameters with these names get the weights or the sizes of queries even if they have
+# a default. The numbers are the places of both among the four possible arguments.
+_ARGUMENT_NUMBERS = {
+    "weight": 2,
+    "weights": 2,
+    "sample_weight": 2,
+    "group": 3,
+    "groups": 3,
+}
 
 
 class UserFunction:
     """A function of targets and predictions, which is an objective or a metric.
 
     It is ``f(y_true, y_pred)``, ``f(y_true, y_pred, weight)`` or ``f(y_true, y_pred,
-    weight, group)``. Further parameters keep their defaults, unless they are named
-    'weight' or 'group'. Other numbers of arguments raise TypeError, with ``role`` as
-    the word for the function.
+    weight, group)``. Further parameters keep their defaults, except those in
+    ``_ARGUMENT_NUMBERS``. Other numbers of arguments raise TypeError, whose message
+    calls the function an "objective" or "eval" function: its ``role``.
     """
 
     def __init__(self, function: Callable[..., Any], role: str) -> None:
@@ -51,9 +57,9 @@ class UserFunction:
         weight: NDArray[np.float64] | None,
         sizes: NDArray[np.int64] | None,
     ) -> Any:
-        """Call the function with the arguments that it takes: see `predictions`.
+        """Call the function with those arguments that it takes.
 
-        ``sizes`` are those of the queries.
+        It gets `predictions` of the scores. ``sizes`` are those of the queries.
         """
         arguments = (y, predictions(scores), weight, sizes)
         named = {name: arguments[number] for name, number in self._by_name.items()}
@@ -61,15 +67,15 @@ class UserFunction:
 
 
 def _arguments(function: Callable[..., Any]) -> tuple[int, dict[str, int]]:
-    """How many arguments a function takes by position, and which by name.
+    """The number of arguments to pass by position, and those to pass by name.
 
-    Functions without a signature, as in some extension modules, take two.
+    Functions without a signature, as in some extension modules, get two arguments.
     """
     try:
         parameters = inspect.signature(function).parameters.values()
     except ValueError:
         return 2, {}
-    # The signature of functools.partial has what it has bound as defaults.
+    # In the signature of a functools.partial, bound arguments look like defaults.
     bound = function.keywords if isinstance(function, partial) else {}
     n_positional, by_name = 0, {}
     for parameter in parameters:
@@ -78,18 +84,19 @@ def _arguments(function: Callable[..., Any]) -> tuple[int, dict[str, int]]:
         is_named = kind == parameter.KEYWORD_ONLY or (is_optional and n_positional > 1)
         if not (is_named or kind == parameter.VAR_KEYWORD):
             n_positional += 1
-        elif name in _BY_NAME and not (
+        elif name in _ARGUMENT_NUMBERS and not (
             name in bound or kind == parameter.POSITIONAL_ONLY
         ):
-            by_name[name] = _BY_NAME[name]
+            by_name[name] = _ARGUMENT_NUMBERS[name]
     return n_positional, by_name
 
 
-class OfDataset:
-    """An objective ``f(predictions, dataset)``, called as one of three arguments.
+class DatasetObjective:
+    """Adapts an objective ``f(predictions, dataset)`` to three arguments.
 
-    The function finds the weights in the data set, so its gradients must not be
-    multiplied by them. An objective that takes the weights says just this.
+    The function can read the weights from the data set, so its gradients must not be
+    multiplied by them. That holds for objectives that take a weight argument: see
+    `make_objective`.
     """
 
     def __init__(self, function: Callable[..., Any], dataset: Any) -> None:
@@ -107,10 +114,10 @@ class OfDataset:
 
 
 def name_of(function: Callable[..., Any]) -> str:
-    """The name of a function, or that of an object's type."""
+    """The name of a function, or the name of the type of another callable."""
     return getattr(function, "__name__", type(function).__name__)
 
 
 def predictions(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A copy of scores, (n_scores, n), of shape (n,), or (n, n_scores) for several."""
+    """A copy of scores, (n_scores, n), in the user's shape: (n,) or (n, n_scores)."""
     return scores[0].copy() if len(scores) == 1 else scores.T.copy()

@@ -238,7 +238,7 @@ def tested_rows(rows: Rows, scores: Floats) -> tuple[TrainingRows, Floats]:
         is_tested &= rows.weight > 0
     at = np.flatnonzero(is_tested)
     weight = None if rows.weight is None else rows.weight[at]
-    tested = TrainingRows.of_one_process(rows.target[at], weight)
+    tested = TrainingRows.from_one_process(rows.target[at], weight)
     return tested, np.ascontiguousarray(scores[at].T)
 
 

@@ -17,7 +17,7 @@ from skgoss.model.linear import RawColumns
 from skgoss.objectives.metrics import CustomMetric
 from skgoss.objectives.output_metrics import AnyMetric
 from skgoss.objectives.training_objective import Objective, make_objective
-from skgoss.objectives.user_functions import OfDataset
+from skgoss.objectives.user_functions import DatasetObjective
 from skgoss.parameters.settings import Settings
 from skgoss.training.binned import BinnedRows
 from skgoss.training.boosting import Boosting, Floats
@@ -60,7 +60,7 @@ class FitSetup:
         settings, n_threads = self.settings, self.n_threads
         if rows.source is not None and callable(settings.objective):
             # An objective f(predictions, dataset) gets these rows.
-            function = OfDataset(settings.objective, rows.source)
+            function = DatasetObjective(settings.objective, rows.source)
             settings = settings.replaced(objective=function)
         objective = make_objective(
             settings,

@@ -126,12 +126,12 @@ class Spread:
         taken for that of new rows: the fit begins with the optimism that makes it most
         likely.
         """
-        by_errors = np.array(self.likelihood.by_errors)
-        k = int(np.argmax(np.abs(by_errors[1:]))) + 1
+        error_shifts = np.array(self.likelihood.error_shifts)
+        k = int(np.argmax(np.abs(error_shifts[1:]))) + 1
 
         def step() -> float:
             self._tell()
-            return float(self._level_step(scores, n_threads)[k] / by_errors[k])
+            return float(self._level_step(scores, n_threads)[k] / error_shifts[k])
 
         fresh = self.start
         if kept is not None and not np.isnan(kept).any():
@@ -263,7 +263,7 @@ class Spread:
     def _level_step(self, scores: Floats, n_threads: int) -> Floats:
         slopes, information = (
             np.array([self.rows.sum_of(v.astype(np.float64)) for v in values])
-            for values in self.likelihood.of_spread(scores, n_threads)
+            for values in self.likelihood.spread_derivatives(scores, n_threads)
         )
         step = np.append(0.0, -slopes / information)
         return step / (1.0 + 0.5 * self.bound * np.abs(step))

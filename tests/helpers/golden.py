@@ -26,7 +26,7 @@ from skgoss.objectives.objectives import (
     NOT_NEGATIVE,
     POSITIVE,
     PROBABILITIES,
-    SHARES,
+    PROPORTIONS,
 )
 from skgoss.objectives.objectives import OBJECTIVES as SPECS
 
@@ -37,7 +37,7 @@ SMALL = {"n_estimators": 6, "num_leaves": 8, "min_child_samples": 10, "n_jobs": 
 
 # Objectives, and the targets that they learn.
 KINDS = {ANY: "number", NOT_NEGATIVE: "positive", POSITIVE: "positive"}
-KINDS |= {PROBABILITIES: "share", COUNTS: "positive", SHARES: "inner share"}
+KINDS |= {PROBABILITIES: "share", COUNTS: "positive", PROPORTIONS: "inner share"}
 TASKS = {"classification": "three", "ranking": "grade", "survival": "lifetime"}
 OBJECTIVES = {
     name: TASKS.get(spec.task, KINDS[spec.targets]) for name, spec in SPECS.items()

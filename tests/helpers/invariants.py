@@ -542,7 +542,7 @@ def noise_in_y(trial: Trial) -> str | None:
     y = rows.y + LITTLE * rows.y.std() * noise
     if case.spec.task == "survival":
         y = np.where([0, 1], rows.y * (1.0 - LITTLE * np.abs(noise)), rows.y)
-    elif case.spec.targets.least == 0.0:
+    elif case.spec.targets.low == 0.0:
         y = rows.y * (1.0 - LITTLE * np.abs(noise))
     found = raw_scores(trial.fit(replace(rows, y=y)), trial.points)
     size = np.ptp(trial.raw, axis=0)

@@ -22,7 +22,7 @@ from skgoss.objectives.distributions import (
     DISTRIBUTIONS,
     derivatives,
     kernel_target,
-    of_learning,
+    learning_scores,
     with_errors,
 )
 from skgoss.objectives.eval_data import EvalData
@@ -135,7 +135,7 @@ def test_the_spread_learns_in_half_steps(name, optimism):
     likelihood.optimism = optimism
     gradient, hessian = np.full((2, *scores.shape), np.nan, dtype=np.float32)
     likelihood(scores, gradient, hessian, 1)
-    first = slopes(name, of_learning(name, scores, optimism), y)
+    first = slopes(name, learning_scores(name, scores, optimism), y)
     spread = slopes(name, with_errors(name, y, scores, optimism, 1), y)
     begin, mean = DISTRIBUTIONS[name].far
     spread[0][1][spread[0][1] < begin] = mean
@@ -152,7 +152,7 @@ def test_nothing_moves_scores_beyond_their_limits(name):
     for side in (-1.0, 1.0):
         scores = SCORES[name].copy()
         scores[1:] = side * (limits[:, None] + 1.0)
-        slope = Likelihood(name, y, len(scores)).of_spread(scores, 1)[0]
+        slope = Likelihood(name, y, len(scores)).spread_derivatives(scores, 1)[0]
         assert (slope * side >= 0).all()
         # They come back.
         free = slopes(name, scores, y)[0][1:]
@@ -174,9 +174,9 @@ def test_the_errors_of_counts_grow_as_the_ratio_says():
 
 def test_beta_learns_its_mean_from_the_spread_of_learned_rows():
     scores = np.array([[0.3], [4.0]])
-    moved = of_learning("beta", scores, 1.5)
+    moved = learning_scores("beta", scores, 1.5)
     np.testing.assert_array_equal(moved, [[0.3], [7.0]])
-    np.testing.assert_array_equal(of_learning("normal", scores, 1.5), scores)
+    np.testing.assert_array_equal(learning_scores("normal", scores, 1.5), scores)
 
 
 @pytest.mark.parametrize("name", ["normal", "lognormal", "aft_normal"])
@@ -185,7 +185,7 @@ def test_far_errors_widen_a_scale_no_more_than_those_of_the_distribution(name):
     y = z if name == "normal" else np.exp(z)
     bounds = np.column_stack([y, y, np.zeros_like(y)]) if name == "aft_normal" else y
     likelihood = Likelihood(name, kernel_target(bounds), 2)
-    slope = likelihood.of_spread(np.zeros((2, len(z))), 1)[0][0]
+    slope = likelihood.spread_derivatives(np.zeros((2, len(z))), 1)[0][0]
     near = np.abs(z) < 2.5 - 1e-6
     np.testing.assert_allclose(slope[near], (1.0 - z**2)[near], atol=1e-5)
     far = np.abs(z) > 2.5 + 1e-6

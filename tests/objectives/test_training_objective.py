@@ -137,7 +137,7 @@ WITHOUT_QUERIES = [
 
 
 # --- The same models as LightGBM ------------------------------------------------------
-OF_LIGHTGBM = [name for name in WITHOUT_QUERIES if OBJECTIVES[name].is_of_lightgbm]
+OF_LIGHTGBM = [name for name in WITHOUT_QUERIES if OBJECTIVES[name].exists_in_lightgbm]
 CASES = [
     *((name, {}) for name in OF_LIGHTGBM),
     ("huber", {"alpha": 0.3}),

@@ -173,7 +173,7 @@ def test_targets_that_float64_does_not_hold(objective, value, words):
 LOSSES = [
     name
     for name, spec in OBJECTIVES.items()
-    if spec.task == "regression" and spec.targets.most > 1
+    if spec.task == "regression" and spec.targets.high > 1
 ]
 
 

@@ -6,9 +6,9 @@ from typing import get_args
 
 import pytest
 
+from skgoss.objectives.literal_types import MetricName, ObjectiveName
 from skgoss.objectives.metrics import METRICS
 from skgoss.objectives.objectives import OBJECTIVES
-from skgoss.objectives.words import MetricName, ObjectiveName
 
 
 @pytest.mark.parametrize(

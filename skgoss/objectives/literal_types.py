@@ -1,6 +1,6 @@
-"""The names of objectives and metrics as types, for editors and type checkers.
+"""The names of objectives and metrics as literal types, for editors and type checkers.
 
-They are those of `objectives.OBJECTIVES` and `metrics.METRICS`, without aliases.
+They are the keys of `objectives.OBJECTIVES` and `metrics.METRICS`, without aliases.
 """
 
 from typing import Literal

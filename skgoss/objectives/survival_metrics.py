@@ -47,7 +47,7 @@ def concordance(data: EvalData, settings: Settings | None = None) -> float:
         # Ranks that are lower in later strata, so that strata don't mix.
         risk = np.unique(risk - stratum * len(risk), return_inverse=True)[1]
     weight = np.ones(len(risk)) if data.weight is None else data.weight
-    right, equal, total = metric_kernels.pairs_in_order(
+    right, equal, total = metric_kernels.concordant_weights(
         rows, is_query, begins, risk, weight
     )
     return (right + 0.5 * equal) / total if total else nan

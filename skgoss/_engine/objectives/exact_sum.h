@@ -1,14 +1,19 @@
 /* Exact sums of doubles, which do not depend on the order of the terms.
  *
  * Kahan's and Neumaier's compensated sums are more accurate than plain ones, but still depend on
- * the order. So a sum is a fixed-point number here, as in Kulisch's accumulator: a whole number
- * of 2**-1074, the least double, in limbs. The sum of limb i counts 2**(32 i). Limbs have room
- * for 2**30 blocks of terms, so they can be added as they are.
+ * the order. So a sum is a fixed-point number here, as in Kulisch's accumulator: a multiple of the
+ * smallest positive double, stored in limbs of 32 bits,
  *
- * The terms of a block are cut at fixed bits. Adding a large number rounds a term to a multiple
- * of a power of two, the unit: a whole number, and these are added. What is left of the terms is
- * cut by a smaller unit, until nothing is left (Rump, Ogita and Oishi, "Accurate floating-point
- * summation part I", SIAM J. Sci. Comput. 31, 2008, call this error-free extraction).
+ *     sum = 2**-1074 (limb[0] + 2**32 limb[1] + 2**64 limb[2] + ...).
+ *
+ * Limbs are 64-bit integers without carries: the upper bits have room for 2**30 blocks of terms, so
+ * sums are added limb by limb.
+ *
+ * The terms of a block are cut at fixed bits. Adding a large number to a term rounds it to a
+ * multiple of a power of two, the unit. The multiples are whole numbers, which are added. The
+ * remainders of the terms are cut by a smaller unit, until they are 0 (Rump, Ogita and Oishi,
+ * "Accurate floating-point summation part I", SIAM J. Sci. Comput. 31, 2008, call this error-free
+ * extraction).
  */
 #ifndef SKGOSS_EXACT_SUM_H
 #define SKGOSS_EXACT_SUM_H
@@ -19,14 +24,14 @@
 
 #include "simd.h"
 
-/* Terms of a block, at most. */
+/* The maximum number of terms of a block. */
 #define EXACT_BLOCK 1024
 
-/* The number of parts of a plain sum, whatever the instruction set, so its bits do not depend on
- * it. */
+/* The number of partial sums of a plain sum, which is the same for all instruction sets, so that
+ * the sum is, too. */
 #define EXACT_WIDTH 8
 
-/* The limbs of a sum, and counts of the terms that are not finite. */
+/* The elements of a sum: limbs, and counts of the terms that are not finite. */
 enum {
     EXACT_LIMBS = 68,
     EXACT_INFINITE = EXACT_LIMBS,
@@ -35,9 +40,9 @@ enum {
     EXACT_SIZE
 };
 
-#define LEAST_EXPONENT (-1074)
+#define MIN_EXPONENT (-1074)
 
-/* Multiply terms by their weights; the sum of their sizes. */
+/* Multiply terms by their weights, if there are any, and sum their absolute values. */
 SIMD_KERNEL(weigh_terms, (double *restrict term, const double *restrict weight, int64_t n,
              double *restrict size_out), (term, weight, n, size_out))
 {
@@ -63,9 +68,12 @@ static SIMD_INLINE uint64_t bits_of(double x)
     return bits;
 }
 
-/* Take multiples of two units from each term: their sums, and the bits that are left in any
- * term. `shift` is 1.5 * 2**52 units, so that the sum with a term has the multiple in its
- * last bits. */
+/* Subtract multiples of two units, the high and the low one, from each term. Returns the sums of
+ * the multiples, and whether any term is not 0 afterwards. `shift` is 1.5 * 2**52 units, so that
+ * the last bits of the sum with a term are the multiple:
+ *
+ *     bits(x + shift) - bits(shift) = round(x / unit)
+ */
 SIMD_KERNEL(cut_terms, (double *restrict term, int64_t n, const double *restrict shift,
              int64_t *restrict whole_out, uint64_t *restrict left_out),
             (term, n, shift, whole_out, left_out))
@@ -87,11 +95,11 @@ SIMD_KERNEL(cut_terms, (double *restrict term, int64_t n, const double *restrict
     *left_out = left;
 }
 
-/* Add `whole` times 2**exponent. */
+/* Add whole * 2**exponent to the limbs. */
 static inline void add_limbs(int64_t whole, int exponent, int64_t *sum_inout)
 {
-    int shift = (exponent - LEAST_EXPONENT) & 31;
-    int64_t *limb = sum_inout + ((exponent - LEAST_EXPONENT) >> 5);
+    int shift = (exponent - MIN_EXPONENT) & 31;
+    int64_t *limb = sum_inout + ((exponent - MIN_EXPONENT) >> 5);
     uint64_t low = (uint64_t)(whole & 0xFFFFFFFF) << shift;
     int64_t high = (whole >> 32) * ((int64_t)1 << shift);
     limb[0] += (int64_t)(low & 0xFFFFFFFF);
@@ -99,8 +107,8 @@ static inline void add_limbs(int64_t whole, int exponent, int64_t *sum_inout)
     limb[2] += high >> 32;
 }
 
-/* Add terms times 2**exponent; they are overwritten. `size`: the sum of their sizes, below
- * 2**1020. */
+/* Add terms times 2**exponent; the terms are overwritten. `size`: the sum of their absolute values,
+ * below 2**1020. */
 static void add_terms(double *term, int64_t n, double size, int exponent,
                       int64_t *sum_inout)
 {
@@ -111,10 +119,10 @@ static void add_terms(double *term, int64_t n, double size, int exponent,
         double shift[2];
         int unit[2];
         int64_t whole[2];
-        /* Terms have sizes of 2**top and below: 2**51 units, so that their sums with 1.5 *
-         * 2**52 units are between 2**52 and 2**53. Half a unit is left. */
+        /* Terms are between -2**top and 2**top, which is 2**51 units, so that their sums with
+         * 1.5 * 2**52 units are between 2**52 and 2**53 units. Remainders are up to half a unit. */
         for (int k = 0; k < 2; k++) {
-            unit[k] = top - 51 > LEAST_EXPONENT ? top - 51 : LEAST_EXPONENT;
+            unit[k] = top - 51 > MIN_EXPONENT ? top - 51 : MIN_EXPONENT;
             shift[k] = ldexp(1.5, 52 + unit[k]);
             top = unit[k] - 1;
         }
@@ -124,7 +132,7 @@ static void add_terms(double *term, int64_t n, double size, int exponent,
     }
 }
 
-/* Add terms that may be infinite, NaN or huge: huge ones are made smaller. */
+/* Add terms that may be infinite, NaN or huge: huge terms are scaled by 2**-64. */
 static void add_any_terms(double *term, int64_t n, int64_t *sum_inout)
 {
     const double huge = 0x1p960;
@@ -147,7 +155,7 @@ static void add_any_terms(double *term, int64_t n, int64_t *sum_inout)
     add_terms(smaller, n, size, 64, sum_inout);
 }
 
-/* Add n <= EXACT_BLOCK terms times their weights (NULL: ones); the terms are overwritten. */
+/* Add n <= EXACT_BLOCK terms times their weights (NULL: 1); the terms are overwritten. */
 static void add_exact(double *term, const double *weight, int64_t n, int64_t *sum_inout)
 {
     double size;

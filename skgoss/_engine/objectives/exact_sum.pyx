@@ -14,10 +14,10 @@ cdef extern from "exact_sum.h" nogil:
 
 
 def exact_sum(const double[::1] values, const double[::1] weight=None) -> NDArray[np.int64]:
-    """The sum of values * weight, in which no product is rounded.
+    """The exact sum of values * weight: no product is rounded.
 
-    A whole weight k gives the very same sum as k copies of the row. Returns EXACT_SIZE
-    integers: see `rounded`. Sums are added element by element.
+    So a whole weight k gives the same sum as k copies of the row. Returns EXACT_SIZE integers: see
+    `rounded`. The sums of several processes are added element by element.
     """
     cdef:
         double[EXACT_BLOCK] term
@@ -32,7 +32,7 @@ def exact_sum(const double[::1] values, const double[::1] weight=None) -> NDArra
             for i in range(size):
                 term[i] = values[first + i]
             if weight is not None:
-                # A product is its rounded value plus the error of rounding.
+                # A product is its rounded value plus the rounding error, which is a double.
                 for i in range(size):
                     term[i] *= weight[first + i]
                     error[i] = 0.0
@@ -70,7 +70,7 @@ def weighted_sum(
 
     - ``values``, (n,).
     - ``weight``, (n,) or None: None means 1.
-    - ``collectives``, `Collectives` or None: the sum is that of the rows of all processes; None: of
+    - ``collectives``, `Collectives` or None: the sum is over the rows of all processes; None: over
       these rows.
     """
     total = exact_sum(values, weight)

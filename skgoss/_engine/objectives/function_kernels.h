@@ -1,4 +1,4 @@
-/* Functions of each number of an array, in place. */
+/* Functions that are applied to each element of an array, in place. */
 #ifndef SKGOSS_FUNCTIONS_H
 #define SKGOSS_FUNCTIONS_H
 
@@ -8,22 +8,22 @@
 #include "gamma_functions.h"
 #include "simd.h"
 
-/* Beyond the limits of `exponential`, it is 0 or infinite. */
+/* `exponential`, but 0 or infinite beyond its limits. */
 static SIMD_INLINE double unlimited_exponential(double x)
 {
-    double found = exponential(x);
-    found = x < -EXP_LIMIT ? 0.0 : found;
-    return x > EXP_LIMIT ? INFINITY : found;
+    double result = exponential(x);
+    result = x < -EXP_LIMIT ? 0.0 : result;
+    return x > EXP_LIMIT ? INFINITY : result;
 }
 
-#define FUNCTION(name, of)                                            \
+#define FUNCTION(name, function)                                      \
     SIMD_KERNEL(name##_of_each, (double *x, int64_t n), (x, n))       \
     {                                                                 \
         for (int64_t i = 0; i < n; i++)                               \
-            x[i] = of(x[i]);                                          \
+            x[i] = function(x[i]);                                    \
     }
 
-/* The name, and the function of one number. */
+/* The name of the array function, and the function of one number. */
 #define FUNCTIONS(X)                                                  \
     X(exp, unlimited_exponential) X(log, logarithm)                   \
     X(log1p, logarithm_1p) X(log_gamma, log_gamma)                    \

@@ -1,6 +1,7 @@
-"""Functions of arrays: exponentials, logarithms, and those of gamma.
+"""Functions of arrays: exponentials, logarithms, and gamma functions.
 
-Like those of `elementary.h`, which NumPy's and SciPy's are not, they are the same on every machine.
+They are those of `elementary.h` and `gamma_functions.h`. Unlike NumPy's and SciPy's, their results
+are the same on every machine.
 """
 
 from libc.stdint cimport int64_t
@@ -19,12 +20,12 @@ cdef extern from "function_kernels.h" nogil:
 
 
 cdef object mapped(function_of_each function, values):
-    """The function of each number of an array of any shape."""
-    found = np.array(values, dtype=np.float64, order="C")
-    cdef double[::1] flat = found.reshape(-1)
+    """Apply a function to each element of a copy of an array, which has any shape."""
+    result = np.array(values, dtype=np.float64, order="C")
+    cdef double[::1] flat = result.reshape(-1)
     if flat.shape[0]:
         function(&flat[0], flat.shape[0])
-    return found
+    return result
 
 
 def exp(values: ArrayLike) -> NDArray[np.float64]:
@@ -33,7 +34,7 @@ def exp(values: ArrayLike) -> NDArray[np.float64]:
 
 
 def log(values: ArrayLike) -> NDArray[np.float64]:
-    """The natural logarithm of each number, none smaller than 2**-1022."""
+    """The natural logarithm of each number, which must be at least 2**-1022."""
     return mapped(log_of_each, values)
 
 
@@ -43,7 +44,7 @@ def log1p(values: ArrayLike) -> NDArray[np.float64]:
 
 
 def log_gamma(values: ArrayLike) -> NDArray[np.float64]:
-    """The logarithm of gamma of each number above 0."""
+    """The logarithm of the gamma function of each number above 0."""
     return mapped(log_gamma_of_each, values)
 
 

@@ -1,6 +1,6 @@
-/* The logarithm of gamma, and its derivatives.
+/* The logarithm of the gamma function, and its first two derivatives, for x > 0.
  *
- * Of x > 0, by recurrence from their asymptotic series at x + 8: M. Abramowitz and I. Stegun,
+ * They follow by recurrence from their asymptotic series at x + 8: M. Abramowitz and I. Stegun,
  * "Handbook of Mathematical Functions", 1964, 6.1.41, 6.3.18 and 6.4.12.
  */
 #ifndef SKGOSS_GAMMA_FUNCTIONS_H
@@ -15,7 +15,7 @@ static SIMD_INLINE double log_gamma(double x)
     double z = x + 8.0, w = 1.0 / (z * z), product = x;
     for (int i = 1; i < 8; i++)
         product *= x + i;
-    /* x is rounded to z where the product would be infinite. */
+    /* For such large x, z is x itself, and the product could be infinite. */
     product = x < 1e30 ? product : 1.0;
     double series = 1 / 1260.0 - w * (1 / 1680.0 - w * (1 / 1188.0));
     series = (1 / 12.0 - w * (1 / 360.0 - w * series)) / z;

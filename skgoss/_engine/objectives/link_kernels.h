@@ -1,4 +1,4 @@
-/* Every link: from raw scores to predictions. */
+/* The links: functions from raw scores to predictions. */
 #ifndef SKGOSS_LINKS_H
 #define SKGOSS_LINKS_H
 
@@ -10,9 +10,9 @@
 
 /* ---------------------------------------------------------------------------- softmax */
 
-/* From scores to probabilities in place: n rows, class-major, `stride` rows a class. The
- * largest score of a row is subtracted first, so that no exponential is infinite.
- * work: 2 n doubles. */
+/* Turn scores into probabilities, in place. x has the shape (n_classes, stride), of which the first
+ * n rows of each class are used. The largest score of each row is subtracted first, so that no
+ * exponential is infinite. work: 2 n doubles. */
 SIMD_KERNEL(softmax_link, (double *restrict x, int64_t n_classes, int64_t stride, int64_t n,
              double *restrict work), (x, n_classes, stride, n, work))
 {
@@ -57,7 +57,7 @@ static SIMD_INLINE double exp_of(double f, double slope)
     return exponential(f);
 }
 
-/* Right to the last bits in both tails, and it never falls, as each step is rounded. */
+/* It is accurate in both tails, and monotonic: each of its steps is, and so is rounding. */
 static SIMD_INLINE double logistic_of(double f, double slope)
 {
     return 1.0 / (1.0 + exponential(-slope * f));
@@ -75,7 +75,7 @@ static SIMD_INLINE double signed_square_of(double f, double slope)
     return f * fabs(f);
 }
 
-/* The kernel of a link, `<link>_of` of each score. */
+/* The kernel of a link: `<link>_of` for each score. */
 #define LINK(name)                                                                         \
     SIMD_KERNEL(name##_link, (double *x, double slope, int64_t n), (x, slope, n))          \
     {                                                                                      \

@@ -1,4 +1,4 @@
-"""Links: from raw scores to predictions."""
+"""The links: functions from raw scores to predictions."""
 
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
@@ -14,14 +14,14 @@ cdef extern from "link_kernels.h" nogil:
     ) noexcept
 
 cdef enum:
-    # Doubles a block of softmax works on (they must stay in the level 2 cache).
+    # The doubles of a block of softmax, which fit into the level 2 cache.
     WORK = 32768
-    # Rows whose scores are written class by class at a time: they stay in the level 1 cache.
-    TURNED_ROWS = 256
+    # The maximum number of rows that are transposed at a time; they fit into the level 1 cache.
+    TRANSPOSED_ROWS = 256
 
 
 cdef dict numbers_of(const char* const* names):
-    """The names of a table, which ends with NULL, and their numbers."""
+    """The number of each name in a table of names that ends with NULL."""
     cdef int number = 0
     numbers = {}
     while names[number] != NULL:
@@ -30,7 +30,7 @@ cdef dict numbers_of(const char* const* names):
     return numbers
 
 
-# The links of single scores; that of all the scores of a row comes last.
+# The numbers of links: those of single scores, then softmax, which needs all scores of a row.
 LINKS: dict[str, int] = numbers_of(LINK_NAMES)
 cdef int SOFTMAX = len(LINKS)
 LINKS["softmax"] = SOFTMAX
@@ -38,7 +38,7 @@ cdef int IDENTITY = LINKS["identity"]
 
 
 cdef int64_t softmax_block(int64_t n_classes) noexcept nogil:
-    """The rows of a block of softmax, which needs n_classes + 2 doubles for each."""
+    """The number of rows of a block of softmax, which needs n_classes + 2 doubles for each."""
     return max(<int64_t> 16, min(<int64_t> BLOCK, <int64_t> WORK // (n_classes + 2)))
 
 
@@ -70,11 +70,11 @@ def apply(
     int kind, const double[:, ::1] scores, double slope, int n_threads,
     double[:, ::1] predictions_out,
 ):
-    """From raw scores to predictions.
+    """Write the predictions for raw scores.
 
     - ``kind``: a value of ``LINKS``.
     - ``scores``, (K, n).
-    - ``slope``: multiplies the scores of 'logistic'.
+    - ``slope``: the factor of the scores in 'logistic'.
     - ``predictions_out``, (K, n): may be ``scores``.
     """
     cdef:
@@ -97,14 +97,17 @@ def apply(
 
 
 cdef int64_t mixed_rows(int64_t n_scores) noexcept nogil:
-    """The number of rows that are turned at a time."""
-    return min(<int64_t> TURNED_ROWS, softmax_block(n_scores))
+    """The number of rows that `mix_scores` transposes at a time."""
+    return min(<int64_t> TRANSPOSED_ROWS, softmax_block(n_scores))
 
 
 cdef void mix_scores(
     const Finish* finish, int64_t n, double* scores_inout, double* work,
 ) noexcept nogil:
-    """Apply links that differ between scores, or need all scores of a row."""
+    """Apply links that differ between scores, or need all scores of a row.
+
+    Kernels need the scores class by class, so n rows are transposed in ``work`` and back.
+    """
     cdef int64_t n_scores = finish.n_scores
     cdef double* at = work
     cdef const LinkPart* part
@@ -125,13 +128,16 @@ cdef void mix_scores(
 
 
 cdef void write_both(int64_t n, double* both_inout) noexcept nogil:
-    """Write 1 - p and p for each of the numbers in the second half."""
-    cdef double[TURNED_ROWS] positive
-    cdef int64_t first, n_now, i
-    for first from 0 <= first < n by TURNED_ROWS:
-        n_now = min(<int64_t> TURNED_ROWS, n - first)
-        memcpy(positive, both_inout + n + first, n_now * sizeof(double))
-        for i in range(n_now):
+    """Write 1 - p and p for each p in the second half of the array.
+
+    [..., ..., p0, p1] becomes [1 - p0, p0, 1 - p1, p1].
+    """
+    cdef double[TRANSPOSED_ROWS] positive
+    cdef int64_t first, size, i
+    for first from 0 <= first < n by TRANSPOSED_ROWS:
+        size = min(<int64_t> TRANSPOSED_ROWS, n - first)
+        memcpy(positive, both_inout + n + first, size * sizeof(double))
+        for i in range(size):
             both_inout[2 * (first + i)] = 1.0 - positive[i]
             both_inout[2 * (first + i) + 1] = positive[i]
 
@@ -155,37 +161,39 @@ cdef void finish_rows(
         write_both(n, out)
 
 
-cdef struct Ranking:
+cdef struct LargestLoop:
     const double* values
-    int64_t* first
+    int64_t* number
     int64_t n_classes
 
 
-cdef void find_first(void* context, Py_ssize_t begin, Py_ssize_t end, int thread) noexcept nogil:
-    cdef Ranking* of = <Ranking*>context
-    cdef const double* row = of.values + begin * of.n_classes
+cdef void find_largest(
+    void* context, Py_ssize_t begin, Py_ssize_t end, int thread,
+) noexcept nogil:
+    cdef LargestLoop* task = <LargestLoop*>context
+    cdef const double* row = task.values + begin * task.n_classes
     cdef Py_ssize_t i
     cdef int64_t best, k
     for i in range(begin, end):
         best = 0
-        for k in range(1, of.n_classes):
-            # Of values that are no numbers, the first one counts as the largest.
+        for k in range(1, task.n_classes):
+            # The first NaN counts as the largest value, as in NumPy.
             if row[k] > row[best] or (row[k] != row[k] and row[best] == row[best]):
                 best = k
-        of.first[i] = best
-        row += of.n_classes
+        task.number[i] = best
+        row += task.n_classes
 
 
 def largest(const double[:, ::1] values, int n_threads, int64_t[::1] number_out):
-    """Write the number of the first of the largest values of each row, as ``argmax`` does."""
+    """Write the number of the largest value of each row; of equal values, the first one."""
     cdef int64_t n = values.shape[0], n_values = values.shape[0] * values.shape[1]
-    cdef Ranking of
+    cdef LargestLoop task
     if n_values == 0:
         return
-    of = Ranking(&values[0, 0], &number_out[0], values.shape[1])
+    task = LargestLoop(&values[0, 0], &number_out[0], values.shape[1])
     if n_values < MIN_ROWS_FOR_TEAM:
         n_threads = 1
-    run_shares(find_first, &of, n, BLOCK, n_threads, n_values)
+    run_shares(find_largest, &task, n, BLOCK, n_threads, n_values)
 
 
 cdef struct FinishLoop:
@@ -207,10 +215,10 @@ cdef void finish_block(void* context, Py_ssize_t first, Py_ssize_t end, int thre
 
 
 cdef class RowLink:
-    """From the scores of rows to predictions, row by row.
+    """The links of the scores of a row, for row-major scores.
 
-    - ``parts``: for each of several links, in the order of their scores: its kind, a value of
-      ``LINKS``, its slope, and the number of its scores.
+    - ``parts``: one tuple for each link, in the order of their scores: the kind, which is a value
+      of ``LINKS``, the slope, and the number of scores.
     - ``both``: the one prediction p of a row becomes two: 1 - p and p.
     """
 
@@ -251,7 +259,7 @@ cdef class RowLink:
         """Write the predictions of all rows.
 
         - ``scores``, (n, K).
-        - ``divisor``: of the scores.
+        - ``divisor``: by which the scores are divided first.
         - ``out``, (n, ``width``): may be ``scores``.
         """
         cdef int64_t n = scores.shape[0], n_values = scores.shape[0] * scores.shape[1]

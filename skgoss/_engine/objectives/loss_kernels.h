@@ -1,9 +1,9 @@
-/* Every loss: its derivatives by scores, for objectives, and its values, for metrics.
+/* Every loss: its derivatives by the score, for objectives, and its value, for metrics.
  *
- * A loss is a function of one row. `<loss>_row` returns the derivatives at a score f, in which
- * `a` and `b` are the loss's parameters; they are stored as float32, computed in double.
- * `<loss>_of` returns the value of a prediction p, with the parameter `a`. LOSSES and VALUES
- * list both: a function that is listed is available in Python by its name.
+ * A loss is a function of one row. `<loss>_row` returns the derivatives at the score f for the
+ * target y and the loss's parameters a and b; they are computed in double and stored as float32.
+ * `<loss>_of` returns the value for the prediction p and the parameter a. LOSSES and VALUES list
+ * these functions: Python finds a listed function by its name.
  */
 #ifndef SKGOSS_LOSSES_H
 #define SKGOSS_LOSSES_H
@@ -17,9 +17,9 @@
 #include "link_kernels.h"
 #include "simd.h"
 
-/* LightGBM's limits: what logarithms are taken of is no smaller. */
+/* LightGBM's lower limits of the arguments of logarithms. */
 #define TINY 1e-15
-#define TINY_SHARE 1e-12
+#define TINY_PROBABILITY 1e-12
 #define TINY_MEAN 1e-10
 
 typedef struct {
@@ -60,7 +60,7 @@ static SIMD_INLINE double huber_of(double y, double p, double a)
     return x <= a ? 0.5 * x * x : a * (x - 0.5 * a);
 }
 
-/* The absolute error as a share of the target, or of 1 where that is larger. */
+/* The absolute error divided by the size of the target, or by 1 if that is larger. */
 static SIMD_INLINE double mape_row(double f, double y, double a, double b)
 {
     double size = fabs(y);
@@ -72,7 +72,7 @@ static SIMD_INLINE double mape_of(double y, double p, double a)
     return fabs(y - p) / at_least(fabs(y), 1.0);
 }
 
-/* a: the quantile. */
+/* a: the level of the quantile. */
 static SIMD_INLINE double quantile_row(double f, double y, double a, double b)
 {
     return f >= y ? 1.0 - a : -a;
@@ -86,7 +86,7 @@ static SIMD_INLINE double quantile_of(double y, double p, double a)
 
 /* ------------------------------------------------------- losses with a hessian */
 
-/* a: the level, b: the least hessian. */
+/* a: the level, b: the smallest hessian. */
 static SIMD_INLINE gradient_pair expectile_row(double f, double y, double a, double b)
 {
     double weight = 2.0 * (f > y ? 1.0 - a : a);
@@ -104,8 +104,8 @@ static SIMD_INLINE double expectile_of(double y, double p, double a)
 static SIMD_INLINE gradient_pair fair_row(double f, double y, double a, double b)
 {
     double x = f - y;
-    double share = a / (fabs(x) + a);
-    gradient_pair pair = {x * share, share * share};
+    double weight = a / (fabs(x) + a);
+    gradient_pair pair = {x * weight, weight * weight};
     return pair;
 }
 
@@ -158,7 +158,7 @@ static SIMD_INLINE gradient_pair tweedie_row(double f, double y, double a, doubl
     return pair;
 }
 
-/* a: the power of the variance, above 1. */
+/* a: the variance power, above 1. */
 static SIMD_INLINE double tweedie_of(double y, double p, double a)
 {
     p = at_least(p, TINY_MEAN);
@@ -166,9 +166,9 @@ static SIMD_INLINE double tweedie_of(double y, double p, double a)
     return p * power / (2.0 - a) - y * power / (1.0 - a);
 }
 
-/* Losses of the odds of a margin. */
+/* Losses that are functions of sigmoid(margin). */
 
-/* a: steepness of the sigmoid, b: the class that counts as positive. */
+/* a: the steepness of the sigmoid, b: the code of the positive class. */
 static SIMD_INLINE double binary_margin(double f, double y, double a, double b)
 {
     return (y == b ? a : -a) * f;
@@ -207,11 +207,11 @@ static SIMD_INLINE gradient_pair cross_entropy_row(double f, double y, double a,
 
 static SIMD_INLINE double cross_entropy_of(double y, double p, double a)
 {
-    return -(y * logarithm(at_least(p, TINY_SHARE))
-             + (1.0 - y) * logarithm(at_least(1.0 - p, TINY_SHARE)));
+    return -(y * logarithm(at_least(p, TINY_PROBABILITY))
+             + (1.0 - y) * logarithm(at_least(1.0 - p, TINY_PROBABILITY)));
 }
 
-/* The least that the cross entropy can be. */
+/* The smallest possible cross entropy, which is that of p = y. */
 static SIMD_INLINE double entropy_of(double y, double p, double a)
 {
     return cross_entropy_of(y, y, a);
@@ -219,8 +219,8 @@ static SIMD_INLINE double entropy_of(double y, double p, double a)
 
 /* The cross entropy of y and z = 1 - exp(-w u), with u = log(1 + exp(f)) and a weight w.
  *
- * With p = sigmoid(f) and q = w p / z, the gradient and the hessian are w p - y q and
- * w p (1 - p) + y q (1 - p) (w (exp(u) - 1) / (exp(w u) - 1) - 1).
+ * With p = sigmoid(f) and q = w p / z, the gradient is w p - y q, and the hessian is
+ * w p (1 - p) + y q (1 - p) r with r = w (exp(u) - 1) / (exp(w u) - 1) - 1.
  */
 static SIMD_INLINE gradient_pair intensity_row(double f, double y, double w)
 {
@@ -231,11 +231,11 @@ static SIMD_INLINE gradient_pair intensity_row(double f, double y, double w)
     double v = w * u;
     double z = -exponential_minus_1(-v);
     double q = z > 0.0 ? w * yes / z : 1.0;
-    double bend = w * exponential_minus_1(u) / exponential_minus_1(v) - 1.0;
-    /* Where both are small their difference would be lost, but its series is short. */
-    bend = (u > v ? u : v) < 1e-8 ? 0.5 * (u - v) : bend;
-    double hessian = no * (w * yes + y * q * bend);
-    /* It is never negative, but may round to it. */
+    double r = w * exponential_minus_1(u) / exponential_minus_1(v) - 1.0;
+    /* For small u and v, rounding would cancel r: the first term of its series replaces it. */
+    r = (u > v ? u : v) < 1e-8 ? 0.5 * (u - v) : r;
+    double hessian = no * (w * yes + y * q * r);
+    /* Only rounding makes it negative. */
     gradient_pair pair = {within_float(w * yes - y * q),
                 within_float(hessian > 0.0 ? hessian : 0.0)};
     return pair;
@@ -275,8 +275,8 @@ static SIMD_INLINE void pair_loop(pair_row row, const double *restrict score,
     }
 }
 
-/* Losses of the odds of a margin: exp is taken of the margin alone. Three loops over a tile, as
- * one would be too long for its rows to overlap. */
+/* For losses of sigmoid(margin), the exponential is computed from the margin alone. A tile of
+ * rows has three short loops: the processor could not overlap the rows of one long loop. */
 #define LOSS_TILE 512
 
 typedef double (*margin_row)(double f, double y, double a, double b);
@@ -306,7 +306,7 @@ static SIMD_INLINE void odds_loop(margin_row margin, odds_row row, const double 
     }
 }
 
-/* The kernel of a loss: a loop, with what it calls for each row. */
+/* The kernel of a loss: a loop, and the functions that it calls for each row. */
 #define LOSS(name, loop, ...)                                                              \
     SIMD_KERNEL(name##_loss,                                                               \
                 (const double *score, const double *y, double a, double b, int64_t n,      \
@@ -316,7 +316,7 @@ static SIMD_INLINE void odds_loop(margin_row margin, odds_row row, const double 
         loop(__VA_ARGS__, score, y, a, b, n, gradient_out, hessian_out);                   \
     }
 
-/* The losses of objectives: the name, and a loop with what it calls for each row. */
+/* The losses of objectives: the name, a loop, and the functions that it calls for each row. */
 #define LOSSES(X)                                                                          \
     X(regression, gradient_loop, regression_row)                                           \
     X(regression_l1, gradient_loop, regression_l1_row)                                     \
@@ -355,9 +355,9 @@ SIMD_KERNEL(intensity, (const double *restrict score, const double *restrict y,
 
 /* ---------------------------------------------------------------------------- softmax */
 
-/* The gradients and hessians of n rows whose scores and results are class-major, `stride`
- * rows a class: p - 1(y = k) and factor p (1 - p), with p = softmax(scores).
- * work: (n_classes + 2) * n doubles. */
+/* Write the gradients p - 1(y = k) and the hessians factor p (1 - p), with p = softmax(scores).
+ * Scores and results have the shape (n_classes, stride), of which the first n rows of each class
+ * are used. work: (n_classes + 2) * n doubles. */
 SIMD_KERNEL(softmax, (const double *restrict score, const double *restrict y,
              int64_t n_classes, int64_t stride, double factor, int64_t n,
              double *restrict work, float *restrict gradient_out, float *restrict hessian_out),
@@ -380,7 +380,7 @@ SIMD_KERNEL(softmax, (const double *restrict score, const double *restrict y,
 
 /* ----------------------------------------------------------------------------- values */
 
-/* The kernel of a loss's values, `<loss>_of` of each row. */
+/* The kernel of a loss's values: `<loss>_of` for each row. */
 #define VALUE(name)                                                                        \
     SIMD_KERNEL(name##_value, (const double *restrict y, const double *restrict p, double a, \
                                int64_t n, double *restrict loss_out), (y, p, a, n, loss_out)) \
@@ -405,26 +405,26 @@ typedef void (*loss_values)(const double *y, const double *p, double a, int64_t 
 static const char *const VALUE_NAMES[] = {VALUES(NAME) NULL};
 static const loss_values VALUE_KERNELS[] = {VALUES(VALUE_KERNEL) NULL};
 
-/* The log loss of the probabilities of the rows' own classes. */
-SIMD_KERNEL(share_losses, (const double *restrict own, int64_t n, double *restrict loss_out),
-            (own, n, loss_out))
+/* The log losses of the predicted probabilities of the correct classes. */
+SIMD_KERNEL(log_losses, (const double *restrict correct, int64_t n, double *restrict loss_out),
+            (correct, n, loss_out))
 {
     for (int64_t i = 0; i < n; i++)
-        loss_out[i] = -logarithm(at_least(own[i], TINY));
+        loss_out[i] = -logarithm(at_least(correct[i], TINY));
 }
 
-/* Whether more than top_k of the class-major scores, `stride` rows a class, are no less
- * than the row's own. */
+/* 1 for rows of which more than top_k scores are at least that of the correct class, else 0. The
+ * scores have the shape (n_classes, stride). */
 SIMD_KERNEL(class_errors, (const double *restrict score, int64_t stride, int64_t n_classes,
-             const double *restrict own, double top_k, int64_t n, double *restrict loss_out),
-            (score, stride, n_classes, own, top_k, n, loss_out))
+             const double *restrict correct, double top_k, int64_t n, double *restrict loss_out),
+            (score, stride, n_classes, correct, top_k, n, loss_out))
 {
     for (int64_t i = 0; i < n; i++)
         loss_out[i] = 0.0;
     for (int64_t k = 0; k < n_classes; k++) {
         const double *restrict f = score + k * stride;
         for (int64_t i = 0; i < n; i++)
-            loss_out[i] += f[i] >= own[i] ? 1.0 : 0.0;
+            loss_out[i] += f[i] >= correct[i] ? 1.0 : 0.0;
     }
     for (int64_t i = 0; i < n; i++)
         loss_out[i] = loss_out[i] > top_k ? 1.0 : 0.0;

@@ -12,17 +12,17 @@ cdef extern from "distribution_kernels.h" nogil:
 
 
 cdef struct Derivatives:
-    # What derivatives are computed from, each loss by some of it, and where they go.
+    # The input and the output of kernels; each of them uses only some of the fields.
     pointwise_loss pointwise
     distribution_derivatives distribution
-    const double* score       # of scores 0 to K - 1, n each; so are the derivatives
+    const double* score       # (K, n), as `gradient` and `hessian`
     const double* y
     const double* weight
     int64_t n
     int64_t n_scores
     double a
     double b
-    double* work              # of each thread, `work_size` doubles
+    double* work              # for each thread, `work_size` doubles
     int64_t work_size
     float* gradient
     float* hessian
@@ -33,4 +33,4 @@ cdef class Loss:
     cdef int derive(
         self, const double[:, ::1] scores, float[:, ::1] gradient_out,
         float[:, ::1] hessian_out, int n_threads) except -1
-    cdef int _derive(self, Derivatives* of, int n_threads) except -1
+    cdef int _derive(self, Derivatives* task, int n_threads) except -1

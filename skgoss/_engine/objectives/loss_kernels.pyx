@@ -1,4 +1,4 @@
-"""Losses: gradients and hessians by scores, and sums of their values for metrics.
+"""Losses: gradients and hessians for objectives, and sums of losses for metrics.
 
 Sums are exact, so they do not depend on the number of threads.
 """
@@ -19,9 +19,9 @@ cdef extern from "loss_kernels.h" nogil:
     ) noexcept nogil
     const loss_values* VALUE_KERNELS
     const char* const* VALUE_NAMES
-    void share_losses(const double* own, int64_t n, double* loss_out) noexcept
+    void log_losses(const double* correct, int64_t n, double* loss_out) noexcept
     void class_errors(
-        const double* score, int64_t stride, int64_t n_classes, const double* own,
+        const double* score, int64_t stride, int64_t n_classes, const double* correct,
         double top_k, int64_t n, double* loss_out
     ) noexcept
     void softmax_rows "softmax"(
@@ -42,50 +42,51 @@ cdef extern from "distribution_kernels.h" nogil:
     const char* const* DISTRIBUTION_NAMES
 
 
-# The losses of objectives, those of metrics, and the distributions.
+# The numbers of the losses of objectives, of the losses of metrics, and of distributions.
 LOSSES: dict[str, int] = numbers_of(LOSS_NAMES)
 VALUES: dict[str, int] = numbers_of(VALUE_NAMES)
 DISTRIBUTIONS: dict[str, int] = numbers_of(DISTRIBUTION_NAMES)
 
 cdef enum:
-    # Derivatives of fewer rows are computed before a thread that is woken has come.
+    # For fewer rows, one thread has computed the derivatives before another one wakes up.
     MIN_ROWS_FOR_TEAM = 8000
-    # The same for loops that sum values.
+    # The same limit for loops that sum values.
     MIN_SUMMED_FOR_TEAM = 500000
 
 
 cdef void pointwise_block(
     void* context, Py_ssize_t start, Py_ssize_t end, int thread,
 ) noexcept nogil:
-    cdef Derivatives* of = <Derivatives*>context
-    of.pointwise(
-        of.score + start, of.y + start, of.a, of.b, end - start, of.gradient + start,
-        of.hessian + start if of.hessian != NULL else NULL)
+    cdef Derivatives* task = <Derivatives*>context
+    task.pointwise(
+        task.score + start, task.y + start, task.a, task.b, end - start, task.gradient + start,
+        task.hessian + start if task.hessian != NULL else NULL)
 
 
 cdef void intensity_block(
     void* context, Py_ssize_t start, Py_ssize_t end, int thread,
 ) noexcept nogil:
-    cdef Derivatives* of = <Derivatives*>context
+    cdef Derivatives* task = <Derivatives*>context
     intensity_rows(
-        of.score + start, of.y + start, of.weight + start, end - start, of.gradient + start,
-        of.hessian + start)
+        task.score + start, task.y + start, task.weight + start, end - start, task.gradient + start,
+        task.hessian + start)
 
 
-cdef void softmax_rows_of_block(
+cdef void softmax_block_rows(
     void* context, Py_ssize_t start, Py_ssize_t end, int thread,
 ) noexcept nogil:
-    cdef Derivatives* of = <Derivatives*>context
+    cdef Derivatives* task = <Derivatives*>context
     softmax_rows(
-        of.score + start, of.y + start, of.n_scores, of.n, of.a, end - start,
-        of.work + thread * of.work_size, of.gradient + start, of.hessian + start)
+        task.score + start, task.y + start, task.n_scores, task.n, task.a, end - start,
+        task.work + thread * task.work_size, task.gradient + start, task.hessian + start)
 
 
 cdef class Loss:
-    """A loss whose derivatives kernels compute, also between the rounds of a fit.
+    """A loss whose derivatives are computed by a kernel.
 
-    It is called with the scores, where gradients and hessians go, all (K, n), and the number of
-    threads. Hessians may be None where they are always 1: then they are not written.
+    A call takes ``scores``, ``gradient_out`` and ``hessian_out``, all (K, n), and the number of
+    threads. ``hessian_out`` may be None if hessians are always 1: then they are not written. The
+    engine's boosting loop calls `derive`, which does the same.
     """
 
     def __call__(
@@ -98,27 +99,27 @@ cdef class Loss:
         self, const double[:, ::1] scores, float[:, ::1] gradient_out,
         float[:, ::1] hessian_out, int n_threads,
     ) except -1:
-        cdef Derivatives of
-        of.n_scores, of.n = scores.shape[0], scores.shape[1]
-        if of.n == 0:
+        cdef Derivatives task
+        task.n_scores, task.n = scores.shape[0], scores.shape[1]
+        if task.n == 0:
             return 0
-        if of.n * of.n_scores < MIN_ROWS_FOR_TEAM:
+        if task.n * task.n_scores < MIN_ROWS_FOR_TEAM:
             n_threads = 1
-        of.score, of.gradient = &scores[0, 0], &gradient_out[0, 0]
-        of.hessian = &hessian_out[0, 0] if hessian_out is not None else NULL
-        of.y = &self.y[0]
-        return self._derive(&of, n_threads)
+        task.score, task.gradient = &scores[0, 0], &gradient_out[0, 0]
+        task.hessian = &hessian_out[0, 0] if hessian_out is not None else NULL
+        task.y = &self.y[0]
+        return self._derive(&task, n_threads)
 
-    cdef int _derive(self, Derivatives* of, int n_threads) except -1:
+    cdef int _derive(self, Derivatives* task, int n_threads) except -1:
         raise NotImplementedError
 
 
 cdef class Pointwise(Loss):
-    """A loss of single scores, which the scores have with different parameters.
+    """A loss of one score, applied to each of K scores with its own parameters.
 
-    - ``name``: of ``LOSSES``.
+    - ``name``: a key of ``LOSSES``.
     - ``y``, (n,).
-    - ``parameters``: two for each score: see loss_kernels.h.
+    - ``parameters``: a and b for each score: see loss_kernels.h.
     """
 
     cdef pointwise_loss rows
@@ -132,15 +133,15 @@ cdef class Pointwise(Loss):
     def __reduce__(self):
         return Pointwise, (self.name, np.asarray(self.y), np.asarray(self.parameters))
 
-    cdef int _derive(self, Derivatives* of, int n_threads) except -1:
+    cdef int _derive(self, Derivatives* task, int n_threads) except -1:
         cdef int k
-        of.pointwise = self.rows
-        for k in range(of.n_scores):
-            of.a, of.b = self.parameters[k, 0], self.parameters[k, 1]
-            run_shares(pointwise_block, of, of.n, BLOCK, n_threads, of.n)
-            of.score += of.n
-            of.gradient += of.n
-            of.hessian = of.hessian + of.n if of.hessian != NULL else NULL
+        task.pointwise = self.rows
+        for k in range(task.n_scores):
+            task.a, task.b = self.parameters[k, 0], self.parameters[k, 1]
+            run_shares(pointwise_block, task, task.n, BLOCK, n_threads, task.n)
+            task.score += task.n
+            task.gradient += task.n
+            task.hessian = task.hessian + task.n if task.hessian != NULL else NULL
         return 0
 
 
@@ -155,14 +156,14 @@ cdef class Intensity(Loss):
     def __reduce__(self):
         return Intensity, (np.asarray(self.y), np.asarray(self.weight))
 
-    cdef int _derive(self, Derivatives* of, int n_threads) except -1:
-        of.weight = &self.weight[0]
-        run_shares(intensity_block, of, of.n, BLOCK, n_threads, of.n)
+    cdef int _derive(self, Derivatives* task, int n_threads) except -1:
+        task.weight = &self.weight[0]
+        run_shares(intensity_block, task, task.n, BLOCK, n_threads, task.n)
         return 0
 
 
 cdef class Softmax(Loss):
-    """The cross entropy of classes that share one softmax; hessians are K / (K - 1) p (1 - p).
+    """The cross entropy of the softmax of K scores, with hessians K / (K - 1) p (1 - p).
 
     ``y``, (n,): the classes, 0 to K - 1.
     """
@@ -175,45 +176,45 @@ cdef class Softmax(Loss):
     def __reduce__(self):
         return Softmax, (np.asarray(self.y),)
 
-    cdef int _derive(self, Derivatives* of, int n_threads) except -1:
-        cdef int64_t n_rows = softmax_block(of.n_scores)
-        of.work_size = (of.n_scores + 2) * n_rows
+    cdef int _derive(self, Derivatives* task, int n_threads) except -1:
+        cdef int64_t n_rows = softmax_block(task.n_scores)
+        task.work_size = (task.n_scores + 2) * n_rows
         if self.work is None or self.work.shape[0] < n_threads:
-            self.work = np.empty((n_threads, of.work_size))
-        of.work, of.a = &self.work[0, 0], of.n_scores / max(of.n_scores - 1.0, 1.0)
+            self.work = np.empty((n_threads, task.work_size))
+        task.work, task.a = &self.work[0, 0], task.n_scores / max(task.n_scores - 1.0, 1.0)
         run_shares(
-            softmax_rows_of_block, of, of.n, n_rows, n_threads, of.n * of.n_scores)
+            softmax_block_rows, task, task.n, n_rows, n_threads, task.n * task.n_scores)
         return 0
 
 
 cdef void distribution_block(
     void* context, Py_ssize_t start, Py_ssize_t end, int thread,
 ) noexcept nogil:
-    cdef Derivatives* of = <Derivatives*>context
-    of.distribution(
-        of.score + start, of.y + start, of.n, end - start, of.gradient + start,
-        of.hessian + start)
+    cdef Derivatives* task = <Derivatives*>context
+    task.distribution(
+        task.score + start, task.y + start, task.n, end - start, task.gradient + start,
+        task.hessian + start)
 
 
 def distribution(
     int kind, const double[:, ::1] scores, const double[::1] y, int n_threads,
     float[:, ::1] gradient_out, float[:, ::1] hessian_out,
 ):
-    """Derivatives of the negative log-likelihood, and the Fisher information, of each score.
+    """Write the derivatives of the negative log-likelihood and the Fisher information.
 
-    ``kind`` is a value of ``DISTRIBUTIONS``. All arrays but ``y`` have the shape (K, n). If
-    targets are bounds, ``y`` has the n upper ones after the lower ones.
+    ``kind`` is a value of ``DISTRIBUTIONS``. All arrays except ``y`` have the shape (K, n). If
+    targets are bounds of times, ``y`` has the n lower bounds, then the n upper ones.
     """
     cdef int64_t n = scores.shape[1]
-    cdef Derivatives of
+    cdef Derivatives task
     if n == 0:
         return
-    of.distribution = DERIVATIVE_KERNELS[kind]
-    of.score, of.y, of.n = &scores[0, 0], &y[0], n
-    of.gradient, of.hessian = &gradient_out[0, 0], &hessian_out[0, 0]
+    task.distribution = DERIVATIVE_KERNELS[kind]
+    task.score, task.y, task.n = &scores[0, 0], &y[0], n
+    task.gradient, task.hessian = &gradient_out[0, 0], &hessian_out[0, 0]
     if n < MIN_ROWS_FOR_TEAM:
         n_threads = 1
-    run_shares(distribution_block, &of, n, BLOCK, n_threads, n)
+    run_shares(distribution_block, &task, n, BLOCK, n_threads, n)
 
 
 def likelihoods(
@@ -230,74 +231,77 @@ def likelihoods(
 
 cdef void class_losses(
     const double* y, const double* score, int64_t stride, int64_t n_classes, int top_k,
-    int64_t n, double* own, double* loss_out,
+    int64_t n, double* correct, double* loss_out,
 ) noexcept nogil:
+    """Write the log losses of rows, or their top-k errors; ``correct`` is work space."""
     cdef int64_t i
     for i in range(n):
-        own[i] = score[<int64_t>y[i] * stride + i]
+        correct[i] = score[<int64_t>y[i] * stride + i]
     if top_k == 0:
-        share_losses(own, n, loss_out)
+        log_losses(correct, n, loss_out)
     else:
-        class_errors(score, stride, n_classes, own, top_k, n, loss_out)
+        class_errors(score, stride, n_classes, correct, top_k, n, loss_out)
 
 
 cdef struct LossSums:
-    loss_values rows          # or a distribution; without either: losses of classes
-    distribution_likelihood by_scores
+    # One of both is not NULL for losses of one score and for distributions. If both are NULL, the
+    # losses are those of classes.
+    loss_values rows
+    distribution_likelihood likelihood
     const double* y
     const double* prediction
     const double* weight
     double parameter
     int64_t n_classes
     int64_t n
-    double* losses            # of each thread, twice EXACT_BLOCK
-    int64_t* sums             # of each thread, EXACT_SIZE
+    double* losses            # for each thread, 2 EXACT_BLOCK doubles
+    int64_t* sums             # for each thread, EXACT_SIZE integers
 
 
 cdef void sum_block(void* context, Py_ssize_t start, Py_ssize_t end, int thread) noexcept nogil:
     cdef:
-        LossSums* of = <LossSums*>context
-        double* loss = of.losses + thread * 2 * EXACT_BLOCK
-        const double* y = of.y + start
-        const double* prediction = of.prediction + start
+        LossSums* task = <LossSums*>context
+        double* loss = task.losses + thread * 2 * EXACT_BLOCK
+        const double* y = task.y + start
+        const double* prediction = task.prediction + start
         int64_t size = end - start
-    if of.rows != NULL:
-        of.rows(y, prediction, of.parameter, size, loss)
-    elif of.by_scores != NULL:
-        of.by_scores(prediction, y, of.n, size, loss)
+    if task.rows != NULL:
+        task.rows(y, prediction, task.parameter, size, loss)
+    elif task.likelihood != NULL:
+        task.likelihood(prediction, y, task.n, size, loss)
     else:
         class_losses(
-            y, prediction, of.n, of.n_classes, <int>of.parameter, size, loss + EXACT_BLOCK,
+            y, prediction, task.n, task.n_classes, <int>task.parameter, size, loss + EXACT_BLOCK,
             loss)
     add_exact(
-        loss, of.weight + start if of.weight != NULL else NULL, size,
-        of.sums + thread * EXACT_SIZE)
+        loss, task.weight + start if task.weight != NULL else NULL, size,
+        task.sums + thread * EXACT_SIZE)
 
 
 cdef sum_losses(
-    loss_values rows, distribution_likelihood by_scores, const double[::1] y,
+    loss_values rows, distribution_likelihood likelihood, const double[::1] y,
     const double[:, ::1] prediction, const double[::1] weight, double parameter,
     int n_threads,
 ):
-    """The sum of the losses times weights; without functions of the losses of classes."""
+    """The exact sum of the losses times weights: see `LossSums`."""
     cdef:
         int64_t n_classes = prediction.shape[0]
         int64_t n = prediction.shape[1]
         int64_t[:, ::1] sums
         double[:, ::1] losses
-        LossSums of
+        LossSums task
     if n * n_classes < MIN_SUMMED_FOR_TEAM:
         n_threads = 1
-    of_threads = np.zeros((n_threads, EXACT_SIZE), dtype=np.int64)
-    sums, losses = of_threads, np.empty((n_threads, 2 * EXACT_BLOCK))
+    thread_sums = np.zeros((n_threads, EXACT_SIZE), dtype=np.int64)
+    sums, losses = thread_sums, np.empty((n_threads, 2 * EXACT_BLOCK))
     if n > 0:
-        of = LossSums(
-            rows, by_scores, &y[0], &prediction[0, 0], NULL, parameter, n_classes, n,
+        task = LossSums(
+            rows, likelihood, &y[0], &prediction[0, 0], NULL, parameter, n_classes, n,
             &losses[0, 0], &sums[0, 0])
         if weight is not None:
-            of.weight = &weight[0]
-        run_shares(sum_block, &of, n, EXACT_BLOCK, n_threads, n * n_classes)
-    return of_threads[0] if n_threads == 1 else of_threads.sum(axis=0)
+            task.weight = &weight[0]
+        run_shares(sum_block, &task, n, EXACT_BLOCK, n_threads, n * n_classes)
+    return thread_sums[0] if n_threads == 1 else thread_sums.sum(axis=0)
 
 
 def sum_values(
@@ -308,12 +312,12 @@ def sum_values(
 
     - ``kind``: a value of ``VALUES``.
     - ``y``, ``prediction``, (n,).
-    - ``weight``, (n,) or None: ones.
-    - ``parameter``: of 'quantile' its level, of 'huber' its width, of 'fair' its c, of 'tweedie'
-      the power of the variance, above 1.
+    - ``weight``, (n,) or None: None means 1.
+    - ``parameter``: the level of 'quantile' and 'expectile', the width of 'huber', the scale of
+      'fair', or the variance power of 'tweedie', above 1.
 
-    Returns (EXACT_SIZE,) int64: the exact sum of the losses times weights, each rounded: see
-    `exact_sum.rounded`. Sums are added element by element.
+    Returns an exact sum, (EXACT_SIZE,) int64, of the products of losses and weights, each of which
+    is rounded: see `exact_sum.rounded`. The sums of several processes are added element by element.
     """
     return sum_losses(
         VALUE_KERNELS[kind], NULL, y, prediction[None], weight, parameter, n_threads)
@@ -323,11 +327,11 @@ def sum_by_class(
     const double[::1] y, const double[:, ::1] prediction, const double[::1] weight or None,
     int top_k, int n_threads,
 ) -> NDArray[np.int64]:
-    """The same of the log losses, or of the errors, of class probabilities.
+    """The exact sum of the log losses, or of the top-k errors, of class probabilities.
 
-    ``y`` has the number of the class of each row, and ``prediction`` a row for each class.
-    ``top_k``: 0: log loss; else a row is an error whose class has no place of its own among
-    so many best.
+    ``y`` has the class number of each row, and ``prediction`` a row for each class. ``top_k`` = 0
+    means log losses. Otherwise, a row is an error if more than ``top_k`` classes have at least the
+    probability of its class: in ties, it needs a place for each tied class.
     """
     return sum_losses(NULL, NULL, y, prediction, weight, top_k, n_threads)
 
@@ -336,5 +340,5 @@ def sum_by_distribution(
     int kind, const double[::1] y, const double[:, ::1] scores, const double[::1] weight or None,
     int n_threads,
 ) -> NDArray[np.int64]:
-    """The same of the negative log-likelihoods of a distribution with these scores."""
+    """The exact sum of the negative log-likelihoods of a distribution with these scores."""
     return sum_losses(NULL, LIKELIHOOD_KERNELS[kind], y, scores, weight, 0.0, n_threads)

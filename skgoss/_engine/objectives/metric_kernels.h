@@ -1,4 +1,4 @@
-/* The counts of rows that areas under curves need. */
+/* Loops over scores for the areas under curves. */
 #ifndef SKGOSS_METRICS_H
 #define SKGOSS_METRICS_H
 
@@ -10,14 +10,14 @@
 #include "elementary.h"
 #include "simd.h"
 
-/* The number of lanes of extremes and counts over rows, which the rows join in turn: the compiler
- * makes a vector of them. */
+/* The number of partial results of a loop, row i counts in number i % METRIC_WIDTH: the compiler
+ * turns them into a vector. */
 #define METRIC_WIDTH 8
 
-/* The least and the largest of n > 0 scores. */
+/* The smallest and the largest of n > 0 scores. */
 SIMD_KERNEL(range_of_scores, (const double *restrict score, int64_t n,
-             double *restrict least_out, double *restrict largest_out),
-            (score, n, least_out, largest_out))
+             double *restrict smallest_out, double *restrict largest_out),
+            (score, n, smallest_out, largest_out))
 {
     double low[METRIC_WIDTH], high[METRIC_WIDTH];
     for (int l = 0; l < METRIC_WIDTH; l++)
@@ -37,13 +37,13 @@ SIMD_KERNEL(range_of_scores, (const double *restrict score, int64_t n,
         low[0] = low[l] < low[0] ? low[l] : low[0];
         high[0] = high[l] > high[0] ? high[l] : high[0];
     }
-    *least_out = low[0];
+    *smallest_out = low[0];
     *largest_out = high[0];
 }
 
-/* The counter of each row, by score and class: twice the number of its bucket, which rises as
- * scores fall, and one more for rows that are not positive. Bucket 0 has NaN as well, which
- * differences of infinite ranges are. */
+/* Write the counter of each row: 2 bucket for positive rows, 2 bucket + 1 for negative ones. The
+ * number of the bucket increases as scores decrease. Bucket 0 also gets the rows where the
+ * difference of infinite scores is NaN. */
 SIMD_KERNEL(find_counters, (const double *restrict y, const double *restrict score, int64_t n,
              double best, double scale, int64_t n_buckets, uint32_t *restrict counter_out),
             (y, score, n, best, scale, n_buckets, counter_out))
@@ -57,27 +57,27 @@ SIMD_KERNEL(find_counters, (const double *restrict y, const double *restrict sco
     }
 }
 
-/* Twice the pairs of a positive and a negative score in the right order; equal ones count
- * one half. */
+/* Twice the number of pairs whose positive score is larger than the negative one; equal scores
+ * count one half. */
 SIMD_KERNEL(count_pairs, (const double *restrict positive, int64_t n_positive,
              const double *restrict negative, int64_t n_negative, int64_t *restrict pairs_out),
             (positive, n_positive, negative, n_negative, pairs_out))
 {
     int64_t pairs[METRIC_WIDTH] = {0};
     for (int64_t start = 0; start < n_negative; start += METRIC_WIDTH) {
-        double others[METRIC_WIDTH];
+        double padded[METRIC_WIDTH];
         for (int l = 0; l < METRIC_WIDTH; l++)
-            others[l] = start + l < n_negative ? negative[start + l] : NAN;
+            padded[l] = start + l < n_negative ? negative[start + l] : NAN;
         for (int64_t i = 0; i < n_positive; i++)
             for (int l = 0; l < METRIC_WIDTH; l++)
-                pairs[l] += (int64_t)(positive[i] > others[l]) + (positive[i] >= others[l]);
+                pairs[l] += (int64_t)(positive[i] > padded[l]) + (positive[i] >= padded[l]);
     }
     *pairs_out = 0;
     for (int l = 0; l < METRIC_WIDTH; l++)
         *pairs_out += pairs[l];
 }
 
-/* Bits of a number, ordered as numbers are. */
+/* An integer from the bits of a number; the integers are ordered as the numbers are. */
 static inline uint64_t ordered_bits(double x)
 {
     uint64_t bits;

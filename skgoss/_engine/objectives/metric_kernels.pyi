@@ -18,7 +18,7 @@ def average_precision(
     weight: NDArray[np.float64] | None, n_threads: int,
 ) -> float: ...
 
-def pairs_in_order(
-    rows: NDArray[np.int64], asks: NDArray[np.uint8], begins: NDArray[np.uint8],
+def concordant_weights(
+    rows: NDArray[np.int64], is_query: NDArray[np.uint8], begins: NDArray[np.uint8],
     rank: NDArray[np.int64], weight: NDArray[np.float64],
 ) -> tuple[float, float, float]: ...

@@ -1,6 +1,6 @@
-"""Areas under the curves of rows that are ranked by their scores.
+"""Areas under the ROC and precision-recall curves, and concordant pairs of event times.
 
-They are computed in parts that do not depend on the number of threads.
+Areas are sums of parts that do not depend on the number of threads.
 """
 
 from libc.math cimport NAN
@@ -13,7 +13,7 @@ import numpy as np
 
 cdef extern from "metric_kernels.h" nogil:
     void range_of_scores(
-        const double* score, int64_t n, double* least_out, double* largest_out
+        const double* score, int64_t n, double* smallest_out, double* largest_out
     ) noexcept
     void find_counters(
         const double* y, const double* score, int64_t n, double best, double scale,
@@ -28,45 +28,49 @@ cdef extern from "metric_kernels.h" nogil:
 # ------------------------------------------------------------------------ rows by score
 
 cdef enum:
-    # Buckets that rows are dealt to by their scores, at most, and rows to each, about.
+    # The maximum number of buckets into which rows are distributed by score, and the average
+    # number of rows per bucket below this maximum.
     MAX_BUCKETS = 2048
     ROWS_PER_BUCKET = 16
-    # Rows that are sorted by insertion.
+    # The maximum number of rows that are sorted by insertion.
     MAX_INSERTION_SORT = 40
-    # Fewer rows are ranked sooner than a team of threads starts.
+    # Fewer rows are ranked in less time than it takes to start threads.
     MIN_RANKED_FOR_TEAM = 200000
-    # Nor do fewer rows without weights need a team, whose pairs are counted.
+    # The same limit, and the maximum number of buckets, for rows without weights, whose pairs are
+    # counted.
     MIN_PAIRED_FOR_TEAM = 50000
     MAX_PAIR_BUCKETS = 16384
-    # Pairs of scores, times rows, that are compared one by one.
+    # If a bucket has at most this number of pairs per row, it compares all pairs.
     MAX_PAIRS_PER_ROW = 64
-    # Buckets that a thread takes at a time: they differ in size.
+    # The number of buckets that a thread takes at a time, as they differ in size.
     BUCKETS_PER_TASK = 16
-    # Doubles of work space a row of the largest bucket needs: a RankedRow and a count.
+    # The doubles of work space for each row of the largest bucket: a RankedRow and a count.
     WORK_PER_ROW = 3
 
 
 cdef struct RankedRow:
-    # The score with its sign turned, so that the best row has the least.
+    # The negated score: the best row has the smallest one.
     double score
-    # Negative where the row is.
+    # Minus the weight, for negative rows.
     double weight
 
 
-# What a curve encloses; total weights of the rows before it come first.
+# The area under a section of a curve: n rows, and the total weights of the positive and of the
+# negative rows before them.
 ctypedef double (*curve)(const RankedRow*, int64_t, double, double) noexcept nogil
 
 
 cdef inline int64_t bucket_of(double score, double best, double scale, int64_t n) noexcept nogil:
-    """Which of n buckets a score belongs to; rises as scores fall."""
+    """The bucket of a score, 0 to n - 1; it increases as scores decrease."""
     cdef double at = (best - score) * scale
-    # False for NaN, too, which differences of infinite ranges are.
+    # Also False for NaN, a difference of infinite scores.
     if not at > 0:
         return 0
     return <int64_t>at if at < n - 1 else n - 1
 
 
 cdef void sort_by_insertion(RankedRow* rows, int64_t n) noexcept nogil:
+    """Insertion sort by score, stable."""
     cdef int64_t i, j
     cdef RankedRow row
     for i in range(1, n):
@@ -109,6 +113,7 @@ cdef void sort_by_digits(RankedRow* rows, int64_t n, RankedRow* other) noexcept 
 
 
 cdef bint are_equal(const RankedRow* rows, int64_t n) noexcept nogil:
+    """Whether all rows have the same score."""
     cdef int64_t i
     for i in range(1, n):
         if rows[i].score != rows[0].score:
@@ -117,34 +122,35 @@ cdef bint are_equal(const RankedRow* rows, int64_t n) noexcept nogil:
 
 
 cdef void sort_bucket(RankedRow* rows, int64_t n, double* work) noexcept nogil:
-    """Bucket sort, stable: rows are dealt to as many buckets by score, and each is sorted."""
+    """Bucket sort by score, stable: rows are distributed into n buckets, which are sorted."""
     cdef RankedRow* dealt = <RankedRow*>work
     cdef int32_t* last = <int32_t*>(dealt + n)
-    cdef int64_t i, at, start
-    cdef double least, largest, scale
+    cdef int64_t i, longest, start
+    cdef double smallest, largest, scale
     if n <= MAX_INSERTION_SORT:
         sort_by_insertion(rows, n)
         return
-    least = largest = rows[0].score
+    smallest = largest = rows[0].score
     for i in range(1, n):
-        least = min(least, rows[i].score)
+        smallest = min(smallest, rows[i].score)
         largest = max(largest, rows[i].score)
-    if least == largest:
+    if smallest == largest:
         return
-    scale = (n - 1) / (largest - least)
+    scale = (n - 1) / (largest - smallest)
     memset(last, 0, (n + 1) * sizeof(int32_t))
     for i in range(n):
-        last[bucket_of(-rows[i].score, -least, scale, n) + 1] += 1
-    at = 0
+        last[bucket_of(-rows[i].score, -smallest, scale, n) + 1] += 1
+    longest = 0
     for i in range(n):
-        at = max(at, <int64_t>last[i + 1])
+        longest = max(longest, <int64_t>last[i + 1])
         last[i + 1] += last[i]
     for i in range(n):
-        start = bucket_of(-rows[i].score, -least, scale, n)
+        start = bucket_of(-rows[i].score, -smallest, scale, n)
         dealt[last[start]] = rows[i]
         last[start] += 1
     memcpy(rows, dealt, n * sizeof(RankedRow))
-    if at <= MAX_INSERTION_SORT:
+    # One insertion sort of all rows moves no row beyond its bucket.
+    if longest <= MAX_INSERTION_SORT:
         sort_by_insertion(rows, n)
         return
     start = 0
@@ -154,7 +160,7 @@ cdef void sort_bucket(RankedRow* rows, int64_t n, double* work) noexcept nogil:
 
 
 cdef void sort_dealt(RankedRow* rows, int64_t n, RankedRow* other) noexcept nogil:
-    """Sort the rows of a bucket within a bucket, which are mostly few or alike."""
+    """Sort the rows of one bucket of `sort_bucket`, of which most are short or all equal."""
     if n <= MAX_INSERTION_SORT:
         sort_by_insertion(rows, n)
     elif not are_equal(rows, n):
@@ -164,9 +170,9 @@ cdef void sort_dealt(RankedRow* rows, int64_t n, RankedRow* other) noexcept nogi
 cdef double roc(
     const RankedRow* rows, int64_t n, double positive, double negative
 ) noexcept nogil:
-    """The area under a section of the ROC curve, by the trapezoidal rule: ties count one half.
+    """The area under a section of the ROC curve by the trapezoidal rule: ties count one half.
 
-    Times the masses of positive and of negative rows.
+    It is multiplied by the total weights of the positive and of the negative rows.
     """
     cdef double area = 0.0, score, tied_positive, tied_negative
     cdef int64_t i = 0
@@ -186,7 +192,7 @@ cdef double roc(
 cdef double precision_and_recall(
     const RankedRow* rows, int64_t n, double positive, double negative
 ) noexcept nogil:
-    """The sum of the precisions at the thresholds, times the positive mass of each."""
+    """The sum of the precisions at all thresholds, times the positive weight at each."""
     cdef double area = 0.0, score, tied
     cdef int64_t i = 0
     while i < n:
@@ -206,7 +212,7 @@ cdef void count_buckets(
     const double* score, int64_t n, double best, double scale, int64_t n_counters,
     int64_t* counts_out,
 ) noexcept nogil:
-    """Add the rows of each bucket to its counter."""
+    """Add the number of rows of each bucket to its counter."""
     cdef int64_t i
     for i in range(n):
         counts_out[bucket_of(score[i], best, scale, n_counters)] += 1
@@ -215,7 +221,10 @@ cdef void count_buckets(
 cdef void counts_to_rows(
     int64_t* next_row_inout, int64_t n_shares, int64_t n_buckets, int64_t* start_out
 ) noexcept nogil:
-    """Turn counts into where rows go: those of the first share come first in a bucket."""
+    """Turn the counts of a counting sort into the place of the next row of each counter.
+
+    In each bucket, the rows of the first share come first.
+    """
     cdef int64_t bucket, share, count
     cdef int64_t at = 0
     for bucket in range(n_buckets):
@@ -238,18 +247,18 @@ cdef int64_t longest_bucket(const int64_t[::1] start) noexcept nogil:
 
 cdef void deal(
     const double* y, const double* score, const double* weight, int64_t n, double best,
-    double scale, int64_t n_counters, int64_t* next_of, RankedRow* rows_out,
+    double scale, int64_t n_counters, int64_t* next_row, RankedRow* rows_out,
 ) noexcept nogil:
-    """Write rows to their buckets, in the order of rows."""
+    """Write rows into their buckets, in the order of rows."""
     cdef int64_t i, at, row
     cdef double w = 1.0
     for i in range(n):
         at = bucket_of(score[i], best, scale, n_counters)
-        row = next_of[at]
-        next_of[at] = row + 1
+        row = next_row[at]
+        next_row[at] = row + 1
         if weight != NULL:
             w = weight[i]
-        # Zero without a sign, so that the two zeros have the same bits.
+        # 0.0 for both zeros, as the radix sort compares bits.
         rows_out[row].score = 0.0 - score[i]
         rows_out[row].weight = w if y[i] > 0 else -w
 
@@ -268,28 +277,28 @@ cdef void weigh(
 
 
 cdef struct Dealing:
-    # A counting sort: each thread counts and deals a share of the rows.
+    # A counting sort into buckets: each thread counts and writes one part ("share").
     int64_t n
-    int64_t size              # of a share
+    int64_t size              # rows of a share; the last one may have fewer
     int n_shares
     const double* y
     const double* score
     const double* weight      # or NULL
     int64_t n_buckets
-    double best               # a score, and what makes a distance from it the number of a bucket
-    double scale
-    double* ends              # by share, the least and the largest score
-    int64_t* next_row         # by share and counter: how many rows, then where the next goes
-    int64_t n_counters        # of a share: its buckets, or twice as many
-    uint32_t* counter         # by row
-    RankedRow* rows           # dealt
-    double* scores
+    double best               # the largest score; the bucket of another one is
+    double scale              # (best - score) * scale, rounded down
+    double* ends              # (n_shares, 2): the smallest and the largest score of each share
+    int64_t* next_row         # (n_shares, n_counters): numbers of rows, then places of next rows
+    int64_t n_counters        # n_buckets, or 2 n_buckets for positive and negative rows
+    uint32_t* counter         # (n,): the counter of each row
+    RankedRow* rows           # (n,): the result, rows or
+    double* scores            # scores
 
 
 cdef Dealing new_dealing(
     const double[::1] y, const double[::1] score, int n_threads,
 ) noexcept:
-    """The shares of the rows, of which there is at least one."""
+    """A counting sort of at least one row, with a share for each thread."""
     cdef Dealing all
     all.n = y.shape[0]
     all.size = (all.n + n_threads - 1) // n_threads
@@ -346,7 +355,7 @@ cdef void deal_scores_of_share(
 
 
 cdef find_scale(Dealing* all):
-    """Find the range of all scores, and by it which scores each bucket gets."""
+    """Set ``best`` and ``scale`` from the range of all scores."""
     cdef double[:, ::1] ends = np.empty((all.n_shares, 2))
     cdef double best, worst
     cdef int share
@@ -364,13 +373,13 @@ cdef find_scale(Dealing* all):
 cdef struct Buckets:
     RankedRow* rows
     const double* scores
-    const int64_t* start      # of each bucket, and the end
-    double* work              # of each thread, `work_size` doubles
+    const int64_t* start      # the first row of each bucket, and the end
+    double* work              # for each thread, `work_size` doubles
     int64_t work_size
-    double* positive          # by bucket, the weights of these rows; then of those before
-    double* negative
-    curve under
-    double* areas             # by bucket
+    double* positive          # element b + 1: the weights of bucket b, summed later, so that
+    double* negative          # element b has the total weight of the rows before bucket b
+    curve area_under
+    double* areas             # of each bucket
     int64_t* pairs
 
 
@@ -390,13 +399,13 @@ cdef void measure_some(void* context, Py_ssize_t first, Py_ssize_t end, int thre
     cdef const int64_t* start = buckets.start
     cdef int64_t bucket
     for bucket in range(first, end):
-        buckets.areas[bucket] = buckets.under(
+        buckets.areas[bucket] = buckets.area_under(
             buckets.rows + start[bucket], start[bucket + 1] - start[bucket],
             buckets.positive[bucket], buckets.negative[bucket])
 
 
 cdef void pair_some(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
-    """Count the pairs of some buckets: the positive rows of each come first."""
+    """Count the pairs in some buckets, in which positive rows come first."""
     cdef Buckets* buckets = <Buckets*>context
     cdef const int64_t* start
     cdef int64_t bucket
@@ -408,10 +417,9 @@ cdef void pair_some(void* context, Py_ssize_t first, Py_ssize_t end, int thread)
 
 
 cdef class Ranking:
-    """Rows by falling score: dealt to buckets by score, and each bucket sorted.
+    """Rows by descending score: distributed into buckets by score, and sorted in each bucket.
 
-    Threads take buckets, and the area of a bucket is computed by itself, so that
-    areas do not depend on threads.
+    The area of each bucket is computed separately, so that areas do not depend on threads.
     """
 
     cdef:
@@ -419,9 +427,10 @@ cdef class Ranking:
         int64_t n_buckets
         RankedRow* rows
         object memory
-        # Where each bucket begins, and the end.
+        # The first row of each bucket, and the end.
         int64_t[::1] start
-        # Weights of the positive and of the negative rows before each bucket, and the end.
+        # (2, n_buckets + 1): the total weights of the positive and of the negative rows before each
+        # bucket, and of all rows.
         double[:, ::1] before
 
     def __init__(self, y, score, weight, int n_threads):
@@ -437,7 +446,7 @@ cdef class Ranking:
     cdef _deal(
         self, const double[::1] y, const double[::1] score, const double[::1] weight
     ):
-        """Deal the rows to buckets by score, share by share: a counting sort."""
+        """Distribute the rows into buckets by score: a counting sort."""
         cdef int64_t[:, ::1] next_row
         cdef Dealing all
         self.start = np.zeros(self.n_buckets + 1, dtype=np.int64)
@@ -456,7 +465,7 @@ cdef class Ranking:
             run_shares(deal_share, &all)
 
     cdef _sort(self):
-        """Sort the buckets, and sum the masses before each."""
+        """Sort the buckets, and sum the weights before each of them."""
         cdef:
             int64_t longest = longest_bucket(self.start)
             double[:, ::1] work = np.empty((self.n_threads, WORK_PER_ROW * longest + 2))
@@ -474,8 +483,8 @@ cdef class Ranking:
             weights[1, bucket + 1] += weights[1, bucket]
         self.before = weights
 
-    cdef double area(self, curve under):
-        """What the curve encloses, bucket by bucket."""
+    cdef double area(self, curve area_under):
+        """The area under a curve, summed bucket by bucket."""
         cdef:
             double[::1] areas = np.empty(self.n_buckets)
             double total = 0.0
@@ -483,7 +492,7 @@ cdef class Ranking:
             int64_t bucket
         buckets.rows, buckets.start = self.rows, &self.start[0]
         buckets.positive, buckets.negative = &self.before[0, 0], &self.before[1, 0]
-        buckets.under, buckets.areas = under, &areas[0]
+        buckets.area_under, buckets.areas = area_under, &areas[0]
         with nogil:
             parallel_for(
                 measure_some, &buckets, self.n_buckets, BUCKETS_PER_TASK, self.n_threads)
@@ -491,8 +500,8 @@ cdef class Ranking:
             total += areas[bucket]
         return total
 
-    cdef (double, double) masses(self):
-        """The weights of all positive and of all negative rows."""
+    cdef (double, double) total_weights(self):
+        """The total weights of the positive and of the negative rows."""
         return self.before[0, self.n_buckets], self.before[1, self.n_buckets]
 
 
@@ -500,35 +509,35 @@ cdef class Ranking:
 
 
 cdef void count_rows(const uint32_t* counter, int64_t n, int64_t* counts_inout) noexcept nogil:
-    """Add the rows of each counter to it."""
+    """Add the number of rows of each counter to it."""
     cdef int64_t i
     for i in range(n):
         counts_inout[counter[i]] += 1
 
 
 cdef void deal_scores(
-    const double* score, const uint32_t* counter, int64_t n, int64_t* next_of,
+    const double* score, const uint32_t* counter, int64_t n, int64_t* next_row,
     double* scores_out,
 ) noexcept nogil:
-    """Write scores where their counters say, in the order of rows."""
+    """Write scores into the places of their counters, in the order of rows."""
     cdef int64_t i
     for i in range(n):
-        scores_out[next_of[counter[i]]] = score[i]
-        next_of[counter[i]] += 1
+        scores_out[next_row[counter[i]]] = score[i]
+        next_row[counter[i]] += 1
 
 
 cdef int64_t pairs_of_bucket(
     const double* score, int64_t n_positive, int64_t n_negative, double* work,
 ) noexcept nogil:
-    """Twice the pairs in the right order; the positive scores come first."""
+    """Twice the pairs in the right order in a bucket, whose positive scores come first."""
     cdef int64_t n = n_positive + n_negative, pairs = 0, i
-    cdef double least, largest
+    cdef double smallest, largest
     cdef RankedRow* rows = <RankedRow*>work
     if n_positive * n_negative <= MAX_PAIRS_PER_ROW * n:
         count_pairs(score, n_positive, score + n_positive, n_negative, &pairs)
         return pairs
-    range_of_scores(score, n, &least, &largest)
-    if least == largest:
+    range_of_scores(score, n, &smallest, &largest)
+    if smallest == largest:
         return n_positive * n_negative
     for i in range(n):
         rows[i].score = 0.0 - score[i]
@@ -540,7 +549,7 @@ cdef int64_t pairs_of_bucket(
 cdef int64_t count_all_pairs(
     const double* scores, const int64_t[::1] start, int n_threads,
 ):
-    """Twice the pairs in the right order: those of each bucket and of later ones."""
+    """Twice the pairs in the right order: those in each bucket, and between buckets."""
     cdef:
         int64_t n_buckets = start.shape[0] // 2
         double[:, ::1] work = np.empty(
@@ -593,14 +602,14 @@ def auc(
     y: NDArray[np.float64], score: NDArray[np.float64], weight: NDArray[np.float64] | None,
     n_threads: int,
 ) -> float:
-    """The area under the ROC curve, and NaN if all rows are of one class.
+    """The area under the ROC curve, or NaN if all rows have one class.
 
-    Rows whose ``y`` is above 0 are positive. Pairs of equal scores count one half.
+    Rows whose ``y`` is above 0 are positive. Pairs with equal scores count one half.
     """
     if weight is None:
         return area_of_pairs(y, score, n_threads if len(y) >= MIN_PAIRED_FOR_TEAM else 1)
     cdef Ranking ranking = Ranking(y, score, weight, n_threads)
-    positive, negative = ranking.masses()
+    positive, negative = ranking.total_weights()
     if not (positive > 0 and negative > 0):
         return NAN
     return ranking.area(roc) / (positive * negative)
@@ -610,51 +619,55 @@ def average_precision(
     y: NDArray[np.float64], score: NDArray[np.float64], weight: NDArray[np.float64] | None,
     n_threads: int,
 ) -> float:
-    """The mean of the precisions at each threshold, weighted by the gain in recall.
+    """The mean precision over all thresholds, weighted by the increase in recall.
 
-    It is NaN if all rows are of one class. Rows whose ``y`` is above 0 are positive.
+    It is NaN if all rows have one class. Rows whose ``y`` is above 0 are positive.
     """
     cdef Ranking ranking = Ranking(y, score, weight, n_threads)
-    positive, negative = ranking.masses()
+    positive, negative = ranking.total_weights()
     if not (positive > 0 and negative > 0):
         return NAN
     return ranking.area(precision_and_recall) / positive
 
 
-def pairs_in_order(
-    const int64_t[::1] rows, const uint8_t[::1] asks, const uint8_t[::1] begins,
+def concordant_weights(
+    const int64_t[::1] rows, const uint8_t[::1] is_query, const uint8_t[::1] begins,
     const int64_t[::1] rank, const double[::1] weight,
 ) -> tuple[float, float, float]:
-    """The weight of the pairs of rows that ask with rows of their stratum that came before.
+    """The weights of pairs of rows: of each query with the rows inserted before in its stratum.
 
-    Rows come in one after the other, or ask, stratum by stratum; the ranks of each stratum,
-    which ``begins`` with one of them, are below those of the strata before. Returns the
-    weight of pairs in which the row that asks has the larger ``rank``, of those with equal
-    ranks, and of all. Sums of ranks are in a tree: P. M. Fenwick, "A New Data Structure for
-    Cumulative Frequency Tables", Software: Practice and Experience 24, 1994.
+    - ``rows``: the rows in the order of their insertions and queries.
+    - ``is_query``: 1 for a query, 0 for an insertion.
+    - ``begins``: 1 at the first element of each stratum.
+    - ``rank``: of each row; the ranks of a stratum are below those of the strata before.
+    - ``weight``: of each row.
+
+    Returns the weight of the pairs in which the query has the larger rank, of those with equal
+    ranks, and of all pairs. A Fenwick tree has the cumulative weights by rank: P. M. Fenwick, "A
+    New Data Structure for Cumulative Frequency Tables", Software: Practice and Experience 24, 1994.
     """
     cdef:
         int64_t n = rows.shape[0], n_rows = rank.shape[0], i, at
-        double larger = 0.0, equal = 0.0, total = 0.0, come = 0.0, below, row_weight
+        double larger = 0.0, equal = 0.0, total = 0.0, inserted = 0.0, below, row_weight
         double[::1] tree = np.zeros(n_rows + 1)
-        double[::1] of_rank = np.zeros(n_rows)
+        double[::1] rank_weight = np.zeros(n_rows)
     with nogil:
         for i in range(n):
             row_weight = weight[rows[i]]
             at = rank[rows[i]]
             if begins[i]:
-                come = 0.0
-            if asks[i]:
-                equal += row_weight * of_rank[at]
-                total += row_weight * come
+                inserted = 0.0
+            if is_query[i]:
+                equal += row_weight * rank_weight[at]
+                total += row_weight * inserted
                 below = 0.0
                 while at > 0:
                     below += tree[at]
                     at &= at - 1
                 larger += row_weight * below
                 continue
-            come += row_weight
-            of_rank[at] += row_weight
+            inserted += row_weight
+            rank_weight[at] += row_weight
             at += 1
             while at <= n_rows:
                 tree[at] += row_weight

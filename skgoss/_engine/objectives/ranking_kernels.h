@@ -1,4 +1,4 @@
-/* Documents of one query: their order, and the gradients of their pairs. */
+/* The documents of one query: their order, and the gradients of their pairs. */
 #ifndef SKGOSS_RANKING_H
 #define SKGOSS_RANKING_H
 
@@ -9,15 +9,15 @@
 #include "link_kernels.h"
 #include "simd.h"
 
-/* Documents of a step. Sums over documents have as many parts, whatever the width of the
- * processor's vectors, so all instruction sets add in the same order. */
+/* The number of documents of a step. Sums over documents have as many partial sums, whatever the
+ * width of the processor's vectors, so that all instruction sets add in the same order. */
 #define RANK_WIDTH 8
 
-/* Documents that are ranked by counting, whole steps. */
+/* The maximum number of documents that are ranked by counting, a multiple of RANK_WIDTH. */
 #define RANK_RUN 64
 
-/* How many of n <= RANK_RUN documents come before each: those of higher scores, and of equal
- * scores the earlier ones. NaN is the lowest score. */
+/* The number of documents that rank before each of n <= RANK_RUN documents: those with higher
+ * scores, and earlier ones with equal scores. NaN is the lowest score. */
 SIMD_KERNEL(count_before, (const double *restrict score, int64_t n,
              int64_t *restrict before_out), (score, n, before_out))
 {
@@ -51,24 +51,28 @@ static SIMD_INLINE double sum_of_partials(const double *partial)
            + ((partial[4] + partial[5]) + (partial[6] + partial[7]));
 }
 
-/* How far, in exponents, scores may lie below the one that exponentials refer to. */
+/* The largest difference, times sigmoid, of a score from the reference of its exponential. */
 #define RANK_REACH 300.0
 
 /* LambdaRank (Burges, MSR-TR-2010-82): the gradients and hessians of all pairs of documents of
  * a query, one of them among the first n_top.
  *
- * The documents are ordered by falling score; n is a multiple of RANK_WIDTH, and the gain
- * of a document that only fills up is NaN. discount[r]: the discount of rank r. A pair's
- * loss weighs |gain - gain'| |discount - discount'| factor / (offset + slope |score -
- * score'|). The gains of the first n_top are overwritten; odds: room for n. Adds to
- * gradient and hessian; returns the sum over pairs of the gradient's magnitude.
+ * The documents are in descending order of scores. n is a multiple of RANK_WIDTH; documents that
+ * only pad the query have the gain NaN. discount[r] is the discount of rank r. The loss of a pair
+ * has the weight
  *
- * A pair's sigmoid is a ratio of exponentials that are found once a document. They refer
- * to the best score at first, and to a later one when scores fall too far below it: what
- * is yet further below has a sigmoid of 0 either way.
+ *     |gain - gain'| |discount - discount'| factor / (offset + slope |score - score'|).
  *
- * NaN marks a document that must not make a pair (again): it is neither better nor worse
- * than any other, and the pair weighs nothing, without a branch. */
+ * The gains of the first n_top documents are overwritten. odds: work space of n doubles. The
+ * results are added to gradient and hessian; *magnitude_out is the sum over pairs of |gradient|.
+ *
+ * The sigmoid of a pair is odds / (odds + odds'), where odds = exp(sigmoid (score - reference)) is
+ * computed once for each document. The reference is the best score; from a document whose score
+ * is RANK_REACH below it, its own score becomes the reference. The sigmoids of pairs of far later
+ * documents with earlier ones are 0 with either reference.
+ *
+ * The gain NaN marks a document that must not make a pair, or no further pair: it is neither better
+ * nor worse than any other, so that the gradient of the pair is 0, without a branch. */
 static SIMD_INLINE void add_pairs(const double *restrict score, double *restrict gain,
                                   const double *restrict discount, int64_t n, int64_t n_top,
                                   double factor, double offset, double slope, double sigmoid,
@@ -93,17 +97,17 @@ static SIMD_INLINE void add_pairs(const double *restrict score, double *restrict
                 int64_t j = start + k;
                 double more = gain[j] - own_gain;
                 double distance = offset + slope * fabs(own_score - score[j]);
-                double share = 1.0 / (distance * (own_odds + odds[j]));
+                double inverse = 1.0 / (distance * (own_odds + odds[j]));
                 double wrong = more > 0.0 ? own_odds : odds[j];
                 double right = more > 0.0 ? odds[j] : own_odds;
                 double weight = more * (own_discount - discount[j]) * factor * sigmoid;
-                double push = more != 0.0 && more == more ? weight * (wrong * share) : 0.0;
-                double bend = fabs(push) * sigmoid * (right * (share * distance));
-                gradient[j] -= push;
-                hessian[j] += bend;
-                own_gradient[k] += push;
-                own_hessian[k] += bend;
-                magnitude[k] += fabs(push);
+                double lambda = more != 0.0 && more == more ? weight * (wrong * inverse) : 0.0;
+                double curvature = fabs(lambda) * sigmoid * (right * (inverse * distance));
+                gradient[j] -= lambda;
+                hessian[j] += curvature;
+                own_gradient[k] += lambda;
+                own_hessian[k] += curvature;
+                magnitude[k] += fabs(lambda);
             }
         gradient[i] += sum_of_partials(own_gradient);
         hessian[i] += sum_of_partials(own_hessian);
@@ -111,7 +115,7 @@ static SIMD_INLINE void add_pairs(const double *restrict score, double *restrict
     *magnitude_out = sum_of_partials(magnitude);
 }
 
-/* Factors of 1 are known to the compiler in the default options. */
+/* `add_pairs`, compiled twice: with the default options, two factors are the constant 1. */
 SIMD_KERNEL(rank_pairs, (const double *restrict score, double *restrict gain,
              const double *restrict discount, int64_t n, int64_t n_top, double factor,
              double offset, double slope, double sigmoid, double *restrict odds,

@@ -1,7 +1,7 @@
-"""Gradients, hessians and metrics of ranking: documents of queries, ordered by score.
+"""Gradients, hessians and metrics of ranking: the documents of queries, ordered by score.
 
-Rows are documents, those of a query one after another. Queries share nothing, so threads
-take whole queries and every result is the same on any number of them.
+Rows are documents, sorted by query. Threads take whole queries, so that results do not depend on
+their number.
 """
 
 from libc.math cimport NAN
@@ -29,16 +29,16 @@ cdef extern from "ranking_kernels.h" nogil:
     void exp_link(double* x, double slope, int64_t n) noexcept
 
 cdef enum:
-    # Below this number of documents (times the pairs of each), a team costs more than it saves.
+    # Below this number of documents, starting threads costs more than it saves.
     MIN_ROWS_FOR_TEAM = 20000
-    # Queries that a thread takes at a time: they differ in size.
+    # The number of queries that a thread takes at a time, as they differ in size.
     QUERIES_PER_TASK = 16
-    # Up to this number of best documents are found without an order of the others.
+    # The maximum number of best documents that are found by insertion, without a full sort.
     MAX_INSERTION_SORT = 16
-    # Doubles of work space a document needs: two copies of Ranked and five numbers.
+    # The doubles of work space for each document: two of Ranked and five numbers.
     WORK_PER_DOCUMENT = 9
 
-# The smallest complement of a probability that is divided by.
+# The lower limit of 1 - p where it is a divisor.
 cdef double TINY = 1e-15
 
 
@@ -51,7 +51,7 @@ cdef struct Ranked:
 
 
 cdef void sort_runs(const double* score, int64_t n, Ranked* documents_out) noexcept nogil:
-    """Sort every RANK_RUN documents by falling score, stably."""
+    """Sort runs of RANK_RUN documents by descending score, stably."""
     cdef int64_t before[RANK_RUN]
     cdef Ranked* run
     cdef int64_t first, i, size
@@ -67,7 +67,7 @@ cdef void sort_runs(const double* score, int64_t n, Ranked* documents_out) noexc
 cdef void merge(
     const Ranked* documents, int64_t n_left, int64_t n, Ranked* documents_out,
 ) noexcept nogil:
-    """Merge the first n_left documents with the others; equal scores keep their order."""
+    """Merge two sorted runs, the first n_left documents and the rest of n, stably."""
     cdef int64_t i = 0, j = n_left, k = 0
     cdef bint right
     while i < n_left and j < n:
@@ -85,9 +85,9 @@ cdef void merge(
 
 
 cdef Ranked* rank(const double* score, int64_t n, Ranked* work) noexcept nogil:
-    """The documents by falling score, equal scores in the order of rows: a merge sort of runs.
+    """The documents by descending score, with ties in the order of rows: a merge sort of runs.
 
-    ``work``: room for 2 n of them; the result is one half of it.
+    ``work`` has space for 2 n documents; the result is one of its halves.
     """
     cdef Ranked* documents = work
     cdef Ranked* other = work + n
@@ -122,7 +122,7 @@ cdef Ranked* best(const double* score, int64_t n, int64_t k, Ranked* work) noexc
 
 
 cdef int64_t longest_query(const int64_t[::1] boundaries) noexcept:
-    """The largest number of documents of a query."""
+    """The number of documents of the longest query."""
     cdef int64_t longest = 0, query
     for query in range(boundaries.shape[0] - 1):
         longest = max(longest, boundaries[query + 1] - boundaries[query])
@@ -130,16 +130,17 @@ cdef int64_t longest_query(const int64_t[::1] boundaries) noexcept:
 
 
 cdef int64_t padded(int64_t n) noexcept nogil:
+    """n, rounded up to a multiple of RANK_WIDTH."""
     return (n + RANK_WIDTH - 1) // RANK_WIDTH * RANK_WIDTH
 
 
 def _work(const int64_t[::1] boundaries, int n_threads):
-    """Room for the longest query, for each thread."""
+    """Work space for the longest query, for each thread."""
     return np.empty((n_threads, WORK_PER_DOCUMENT * max(1, padded(longest_query(boundaries)))))
 
 
 cdef struct QueryTask:
-    # What the kernels of a query read and write; each of them only some of it.
+    # The input and the output of the kernels of queries; each of them uses only some fields.
     const double* scores
     const double* gain
     const uint8_t* relevant
@@ -156,12 +157,11 @@ cdef struct QueryTask:
     const int64_t* first
     float* gradient
     float* hessian
-    double* values            # a row for each of `at`
+    double* values            # (n_at, n_queries)
     int64_t n_queries
 
 
-# What to do with a query, whose n rows begin at `start`; `work`: of the thread, enough for the
-# longest query.
+# The computation for a query, whose n rows begin at `start`, with work space for the longest query.
 ctypedef void (*QueryKernel)(
     const QueryTask* task, int64_t query, int64_t start, int64_t n, double* work) noexcept nogil
 
@@ -170,7 +170,7 @@ cdef struct QueryLoop:
     QueryKernel kernel
     const QueryTask* task
     const int64_t* boundaries
-    double* work              # of each thread, `work_size` doubles
+    double* work              # for each thread, `work_size` doubles
     Py_ssize_t work_size
     Watch watch
 
@@ -191,7 +191,7 @@ cdef void visit_some(void* context, Py_ssize_t first, Py_ssize_t end, int thread
 cdef void visit_queries(
     QueryKernel kernel, const QueryTask* task, const int64_t[::1] boundaries, int n_threads,
 ):
-    """Run a kernel for every query; threads take some queries at a time."""
+    """Run a kernel for every query, on several threads."""
     cdef double[:, ::1] work = _work(boundaries, n_threads)
     cdef int64_t n_queries = boundaries.shape[0] - 1
     cdef QueryLoop loop = QueryLoop(
@@ -204,7 +204,7 @@ cdef void visit_queries(
 
 
 def discounts(const int64_t[::1] boundaries) -> NDArray[np.float64]:
-    """1 / log2(2 + rank) for the ranks of the longest query."""
+    """1 / log2(2 + rank) for ranks from 0, up to the longest query's."""
     cdef double[::1] discount_out
     cdef int64_t rank
     discount = np.empty(padded(longest_query(boundaries)) + 1)
@@ -258,26 +258,27 @@ def lambdarank(
     int64_t truncation, bint norm, int n_threads,
     float[::1] gradient_out, float[::1] hessian_out,
 ):
-    """First and second derivative of LambdaRank's loss in the scores.
+    """The first and second derivatives of LambdaRank's loss by the scores.
 
-    A pair of documents of different gains, one of them among the first ``truncation``,
-    weighs by how much NDCG would change if they changed places; its loss is the logistic
-    loss of its difference of scores.
+    The loss of a pair of documents with different gains, one of them among the first
+    ``truncation``, is the logistic loss of the difference of their scores. Its weight is the change
+    of NDCG if they swapped places.
 
     - ``scores``, (n,).
-    - ``gain``, (n,): what a document is worth: 2**grade - 1, usually.
-    - ``boundaries``, (n_queries + 1,): where the rows of each query begin, and n.
-    - ``max_dcg``, (n_queries,): the largest DCG of each query at ``truncation``: ``dcg`` of the
-      gains in their own order. A query where it is 0 has no slopes.
+    - ``gain``, (n,): of the documents, by default 2**grade - 1.
+    - ``boundaries``, (n_queries + 1,): the first row of each query, and n.
+    - ``max_dcg``, (n_queries,): the largest DCG of each query at ``truncation``, which is the
+      `dcg` with gains as scores. The derivatives of a query where it is 0 are 0.
     - ``discount``: ``discounts(boundaries)``.
     - ``sigmoid``: the steepness of the logistic loss; positive.
     - ``truncation``: at least 1.
-    - ``norm``: whether a pair weighs less the further its scores are apart, and a query's slopes
-      are scaled by log2(1 + s) / s, where s is the sum of their magnitudes.
+    - ``norm``: whether the weight of a pair is divided by 0.01 + |difference of scores|, unless all
+      scores are equal, and the derivatives of a query are multiplied by log2(1 + s) / s, where s
+      is the sum over pairs of the sizes of both gradients.
     - ``gradient_out``, ``hessian_out``, (n,).
 
-    C. Burges, "From RankNet to LambdaRank to LambdaMART: an overview", MSR-TR-2010-82; the
-    two scalings are LightGBM's.
+    C. Burges, "From RankNet to LambdaRank to LambdaMART: an overview", MSR-TR-2010-82. ``norm`` is
+    LightGBM's.
     """
     cdef QueryTask task
     task.scores, task.gain, task.discount = &scores[0], &gain[0], &discount[0]
@@ -343,15 +344,15 @@ def rank_xendcg(
     const int64_t[::1] first, uint64_t seed, uint64_t round, int n_threads,
     float[::1] gradient_out, float[::1] hessian_out,
 ):
-    """First and second derivative of the cross entropy that bounds NDCG, in the scores.
+    """The first and second derivatives, by the scores, of a cross entropy that bounds NDCG.
 
-    The target of a document is in proportion to its gain and a random number in (0, 1],
-    a hash of (seed, round, row); the derivatives are the first three terms of a series.
-    A query of one document has no slopes.
+    The target of a document is proportional to its gain plus a random number in (0, 1], a hash of
+    (seed, round, row). Gradients are the first three terms of a series. The derivatives of a query
+    with one document are 0.
 
     - ``scores``, ``gain``, (n,): of the documents, query by query.
-    - ``boundaries``, (n_queries + 1,): where the documents of each query begin.
-    - ``first``, (n_queries,): the number of the first row of each query, which hashes begin with.
+    - ``boundaries``, (n_queries + 1,): the first document of each query, and n.
+    - ``first``, (n_queries,): the row number, for hashes, of the first document of each query.
     - ``gradient_out``, ``hessian_out``, (n,).
 
     S. Bruch, "An alternative cross entropy loss for learning-to-rank", WWW 2021.
@@ -369,7 +370,7 @@ def rank_xendcg(
 cdef int64_t tie_end(
     const QueryTask* task, const Ranked* documents, int64_t first, int64_t n,
 ) noexcept nogil:
-    """Where the documents end that count as a tie with the first: those of its score."""
+    """The end of the documents that are tied with the first one, as far as ties are averaged."""
     cdef int64_t end = first + 1
     while task.averages and end < n and documents[end].score == documents[first].score:
         end += 1
@@ -379,19 +380,19 @@ cdef int64_t tie_end(
 cdef int64_t tie_size(
     const QueryTask* task, const double* score, int64_t n, double tied, int64_t n_found,
 ) noexcept nogil:
-    """How many of all documents have the score of a tie that ends with the best ones."""
+    """The number of all documents in a tie, of which n_found are among the best documents."""
     cdef int64_t i, size = 0
     if not task.averages:
         return n_found
     for i in range(n):
         size += score[i] == tied
-    return max(size, n_found)  # no score equals NaN
+    return max(size, n_found)  # a NaN equals no score
 
 
 cdef void dcg_query(
     const QueryTask* task, int64_t query, int64_t start, int64_t n, double* work,
 ) noexcept nogil:
-    """The DCG of the first documents of one query."""
+    """The DCG of one query at all levels; tied documents have the mean gain of the tie."""
     cdef double* sums = work  # of the first 1, 2, ... documents
     cdef int64_t n_top = min(n, task.n_top)
     cdef const double* score = task.scores + start
@@ -424,7 +425,7 @@ cdef void dcg_query(
 cdef void set_metric_task(
     const int64_t[::1] at, bint averages, double[:, ::1] values_out, QueryTask* task_out,
 ) noexcept:
-    """Set how many documents a metric looks at, and where its values go."""
+    """Set the fields of a task that metrics use: levels and results."""
     cdef int64_t k
     task_out.averages = averages
     task_out.n_top = 1
@@ -439,17 +440,17 @@ def dcg(
     const double[::1] discount, const int64_t[::1] at, bint averages, int n_threads,
     double[:, ::1] dcg_out,
 ):
-    """Discounted cumulative gain of the best documents of each query.
+    """The discounted cumulative gain of the best documents of each query.
 
-    The sum of gain / log2(2 + rank), with the best document at rank 0. NDCG is this over
-    ``dcg(gain, gain, ...)``, or 1 where that is 0.
+    It is the sum of gain / log2(2 + rank), where the best document has rank 0. NDCG is this divided
+    by ``dcg(gain, gain, ...)``, or 1 if that is 0.
 
     - ``scores``, ``gain``, (n,): of the documents, query by query.
-    - ``boundaries``, (n_queries + 1,): where the documents of each query begin.
+    - ``boundaries``, (n_queries + 1,): the first document of each query, and n.
     - ``discount``: of the ranks, from `discounts`.
-    - ``at``, (n_at,): how many documents are looked at; at least 1.
-    - ``averages``: whether ties have the mean over all their orders: each document counts
-      as the mean gain of those with its score. Else the first row is better.
+    - ``at``, (n_at,): the levels k of DCG@k, at least 1.
+    - ``averages``: whether ties count as the mean over all their orders, in which each document has
+      the mean gain of its tie. Otherwise, documents of a tie have the order of rows.
     - ``dcg_out``, (n_at, n_queries): 0 for queries without documents.
 
     K. Järvelin and J. Kekäläinen, "Cumulated gain-based evaluation of IR techniques", ACM
@@ -466,13 +467,16 @@ def dcg(
 cdef void precision_query(
     const QueryTask* task, int64_t query, int64_t start, int64_t n, double* work,
 ) noexcept nogil:
-    """The average precision of the first documents of one query."""
+    """The average precision of one query at all levels.
+
+    In a tie, the relevant documents are equally likely to be at any of its places.
+    """
     cdef double* sums = work  # of the first 1, 2, ... documents
     cdef int64_t n_top = min(n, task.n_top)
     cdef const double* score = task.scores + start
     cdef const uint8_t* relevant = task.relevant + start
     cdef Ranked* documents = best(score, n, n_top, <Ranked*>(work + n))
-    cdef double total = 0.0, share, ahead
+    cdef double total = 0.0, p_relevant, p_before
     cdef int64_t i, k, n_ranked = 0, n_relevant = 0, first = 0, end, size, hits
     for i in range(n):
         n_relevant += relevant[i]
@@ -487,11 +491,12 @@ cdef void precision_query(
             hits = 0
             for i in range(n):
                 hits += relevant[i] if score[i] == documents[first].score else 0
-        # The chance that a document is relevant, and then that one of its tie before it is.
-        share = hits / <double>size
-        ahead = (hits - 1) / <double>max(size - 1, 1)
+        # The probability that a document of the tie is relevant, and the probability that another
+        # one is, given that.
+        p_relevant = hits / <double>size
+        p_before = (hits - 1) / <double>max(size - 1, 1)
         for i in range(first, end):
-            total += share * (n_ranked + 1 + (i - first) * ahead) / (i + 1)
+            total += p_relevant * (n_ranked + 1 + (i - first) * p_before) / (i + 1)
             sums[i] = total
         n_ranked += hits
         first = end
@@ -505,16 +510,17 @@ def average_precision(
     const double[::1] scores, const uint8_t[::1] relevant, const int64_t[::1] boundaries,
     const int64_t[::1] at, bint averages, int n_threads, double[:, ::1] precision_out,
 ):
-    """Average precision of the best documents of each query.
+    """The average precision of the best documents of each query.
 
-    The mean, over the relevant documents among the first k (as if all of min(k, number of
-    relevant ones) were found), of the share of relevant documents up to each.
+    It is the sum of the precisions at all relevant documents among the first k, divided by the
+    largest possible number of these: min(k, number of relevant documents).
 
     - ``scores``, (n,): of the documents, query by query.
-    - ``boundaries``, (n_queries + 1,): where the documents of each query begin.
+    - ``boundaries``, (n_queries + 1,): the first document of each query, and n.
     - ``relevant``, (n,): 0 or 1.
-    - ``at``, (n_at,): how many documents are looked at; at least 1.
-    - ``averages``: whether ties have the mean over all their orders. Else the first row is better.
+    - ``at``, (n_at,): the levels k, at least 1.
+    - ``averages``: whether ties count as the mean over all their orders. Otherwise, documents of a
+      tie have the order of rows.
     - ``precision_out``, (n_at, n_queries): NaN for queries without a relevant document.
     """
     cdef QueryTask task

@@ -556,7 +556,7 @@ cdef bint has_dense(const BoundsLoop* loop) noexcept nogil:
     return False
 
 
-cdef void read_some(void* context, Py_ssize_t start, Py_ssize_t end, int thread) noexcept nogil:
+cdef void read_body(void* context, Py_ssize_t start, Py_ssize_t end, int thread) noexcept nogil:
     """Read some rows of the columns of a group that are not sparse."""
     cdef BoundsLoop* loop = <BoundsLoop*> context
     cdef double* values = loop.values + start * loop.n_columns
@@ -569,7 +569,7 @@ cdef void read_some(void* context, Py_ssize_t start, Py_ssize_t end, int thread)
                 &loop.inputs, loop.first + j, loop.rows, start, end - start, values + j * BLOCK)
 
 
-cdef void find_one(void* context, Py_ssize_t number, Py_ssize_t end, int thread) noexcept nogil:
+cdef void find_body(void* context, Py_ssize_t number, Py_ssize_t end, int thread) noexcept nogil:
     """Find the boundaries of a column of a group."""
     cdef BoundsLoop* loop = <BoundsLoop*> context
     cdef Py_ssize_t j = loop.first + number
@@ -645,8 +645,8 @@ def find_bounds(
         while loop.first < n_features:
             loop.n_columns = min(n_group, n_features - loop.first)
             if has_dense(&loop):
-                parallel_shares(read_some, &loop, n_rows, BLOCK, n_threads)
-            parallel_for(find_one, &loop, loop.n_columns, 1, n_threads)
+                parallel_shares(read_body, &loop, n_rows, BLOCK, n_threads)
+            parallel_for(find_body, &loop, loop.n_columns, 1, n_threads)
             loop.first += n_group
     end_watch(&loop.watch)
 
@@ -685,7 +685,7 @@ cdef inline bint holds_nan(const double* values, int64_t n) noexcept nogil:
     return found
 
 
-cdef void look_through_rows(
+cdef void scan_rows_body(
     void* context, Py_ssize_t start, Py_ssize_t end, int thread
 ) noexcept nogil:
     """Look for NaN in a block of rows of the columns that are not sparse."""
@@ -701,7 +701,7 @@ cdef void look_through_rows(
             found[j] = holds_nan(values, end - start)
 
 
-cdef void look_through_stored(
+cdef void scan_stored_body(
     void* context, Py_ssize_t j, Py_ssize_t end, int thread
 ) noexcept nogil:
     """Look for NaN among the stored values of a column, if it is sparse."""
@@ -743,6 +743,6 @@ def find_nan(
     loop.position = NULL if position is None else &position[0]
     loop.found, loop.watch = &found_out[0, 0], start_watch()
     with nogil:
-        parallel_shares(look_through_rows, &loop, n_rows, BLOCK, n_threads)
-        parallel_for(look_through_stored, &loop, loop.n_features, 1, n_threads)
+        parallel_shares(scan_rows_body, &loop, n_rows, BLOCK, n_threads)
+        parallel_for(scan_stored_body, &loop, loop.n_features, 1, n_threads)
     end_watch(&loop.watch)

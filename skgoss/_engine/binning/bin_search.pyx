@@ -122,7 +122,7 @@ cdef void bin_rows(
         memcpy(columns_out + j * loop.stride + start, &bins[0], n * sizeof(bin_t))
 
 
-cdef void bin_block(void* context, Py_ssize_t start, Py_ssize_t end, int thread) noexcept nogil:
+cdef void bin_body(void* context, Py_ssize_t start, Py_ssize_t end, int thread) noexcept nogil:
     cdef BinLoop* loop = <BinLoop*> context
     if is_stopped(&loop.watch):
         return
@@ -154,5 +154,5 @@ def bin_columns(
     loop.bins = &columns_out[0, 0]
     loop.watch = start_watch()
     with nogil:
-        parallel_shares(bin_block, &loop, n_rows, BLOCK, n_threads)
+        parallel_shares(bin_body, &loop, n_rows, BLOCK, n_threads)
     end_watch(&loop.watch)

@@ -198,20 +198,20 @@ cdef void first_fit_passes(
         max_passes -= 1
 
 
-cdef struct Neighbors:
+cdef struct NeighborLoop:
     # For each column, the last earlier column that shares a row with it: by blocks of rows, in each
     # of them column by column.
     const SparseColumns* sparse
     Py_ssize_t block          # rows
-    int32_t* before           # by block and column: see `find_before`
+    int32_t* before           # by block and column: see `before_body`
     Watch* watch
 
 
-cdef void find_before(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+cdef void before_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
     """Of each column, the last earlier one that shares a row of the block with it; -1: none."""
-    cdef Neighbors* all = <Neighbors*>context
-    cdef const SparseColumns* sparse = all.sparse
-    cdef int32_t* before = all.before + first // all.block * sparse.n_columns
+    cdef NeighborLoop* loop = <NeighborLoop*>context
+    cdef const SparseColumns* sparse = loop.sparse
+    cdef int32_t* before = loop.before + first // loop.block * sparse.n_columns
     cdef int32_t* newest = <int32_t*>malloc((end - first) * sizeof(int32_t))
     cdef int64_t i, last
     cdef Py_ssize_t j
@@ -232,7 +232,7 @@ cdef void find_before(void* context, Py_ssize_t first, Py_ssize_t end, int threa
             newest[sparse.rows[i] - first] = <int32_t>j
             i += 1
         before[j] = found
-        if j % WATCH_EVERY == 0 and is_stopped(all.watch):
+        if j % WATCH_EVERY == 0 and is_stopped(loop.watch):
             break
     free(newest)
 
@@ -349,17 +349,17 @@ cdef void recent_fit_pass(
         bundle_out[column] = n_bundles - 1 - (slot - newest + SLOTS) % SLOTS
 
 
-cdef struct Checking:
+cdef struct CheckLoop:
     const int64_t* start
     const uint32_t* rows
     Py_ssize_t n_rows
     int64_t n_wrong           # columns
 
 
-cdef void check_some(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+cdef void check_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
     """Count the columns whose rows are not within bounds, or do not ascend."""
-    cdef Checking* call = <Checking*>context
-    cdef const int64_t* start = call.start
+    cdef CheckLoop* loop = <CheckLoop*>context
+    cdef const int64_t* start = loop.start
     cdef Py_ssize_t j
     cdef int64_t i
     cdef uint32_t descends
@@ -367,9 +367,9 @@ cdef void check_some(void* context, Py_ssize_t first, Py_ssize_t end, int thread
         # Compilers vectorize a loop without an early exit.
         descends = 0
         for i in range(start[j] + 1, start[j + 1]):
-            descends |= call.rows[i - 1] >= call.rows[i]
-        if descends or (start[j] < start[j + 1] and call.rows[start[j + 1] - 1] >= call.n_rows):
-            fetch_add(&call.n_wrong, 1)
+            descends |= loop.rows[i - 1] >= loop.rows[i]
+        if descends or (start[j] < start[j + 1] and loop.rows[start[j + 1] - 1] >= loop.n_rows):
+            fetch_add(&loop.n_wrong, 1)
 
 
 cdef bint are_valid(
@@ -377,15 +377,15 @@ cdef bint are_valid(
     Py_ssize_t n_rows, int n_threads,
 ) noexcept nogil:
     """Whether the stored rows are within bounds and ascending."""
-    cdef Checking call = Checking(start, rows, n_rows, 0)
+    cdef CheckLoop loop = CheckLoop(start, rows, n_rows, 0)
     cdef Py_ssize_t j
     if start[0] != 0 or start[n_columns] != n_entries:
         return False
     for j in range(n_columns):
         if start[j] > start[j + 1]:
             return False
-    parallel_for(check_some, &call, n_columns, COLUMNS_PER_TASK, n_threads)
-    return call.n_wrong == 0
+    parallel_for(check_body, &loop, n_columns, COLUMNS_PER_TASK, n_threads)
+    return loop.n_wrong == 0
 
 
 cdef SparseColumns as_sparse_columns(
@@ -472,13 +472,13 @@ cdef columns_before(const SparseColumns* sparse, int n_threads, Watch* watch):
     # Each block of rows searches all columns for its first row.
     cdef Py_ssize_t n_blocks = 1 + min(
         sparse.n_rows // ROWS_PER_BLOCK, n_entries // (ENTRIES_PER_LOOK * sparse.n_columns))
-    cdef Neighbors all = Neighbors(sparse, sparse.n_rows // n_blocks + 1, NULL, watch)
+    cdef NeighborLoop loop = NeighborLoop(sparse, sparse.n_rows // n_blocks + 1, NULL, watch)
     before = np.full(
-        (sparse.n_rows // all.block + 1, sparse.n_columns), -1, dtype=np.int32)
+        (sparse.n_rows // loop.block + 1, sparse.n_columns), -1, dtype=np.int32)
     cdef int32_t[:, ::1] before_out = before
-    all.before = &before_out[0, 0]
+    loop.before = &before_out[0, 0]
     with nogil:
-        parallel_for(find_before, &all, sparse.n_rows, all.block, n_threads)
+        parallel_for(before_body, &loop, sparse.n_rows, loop.block, n_threads)
     return before.max(axis=0)
 
 
@@ -727,7 +727,7 @@ def have_bins(
     )
 
 
-cdef struct Merging:
+cdef struct MergeLoop:
     SparseColumns sparse
     const int64_t* bin_start
     const uint16_t* bins
@@ -739,31 +739,31 @@ cdef struct Merging:
     Watch watch
 
 
-cdef void merge_bundle(Merging* call, Py_ssize_t b, code_t* codes_out) noexcept nogil:
+cdef void merge_bundle(MergeLoop* loop, Py_ssize_t b, code_t* codes_out) noexcept nogil:
     """Write the codes of all rows in a bundle; in a conflict, the last column counts."""
-    cdef const int64_t* start = call.sparse.start
+    cdef const int64_t* start = loop.sparse.start
     cdef const uint16_t* stored
     cdef Py_ssize_t k, j
-    memset(codes_out, 0, call.sparse.n_rows * sizeof(code_t))
-    for k in range(call.member_start[b], call.member_start[b + 1]):
-        j = call.members[k]
+    memset(codes_out, 0, loop.sparse.n_rows * sizeof(code_t))
+    for k in range(loop.member_start[b], loop.member_start[b + 1]):
+        j = loop.members[k]
         stored = NULL
-        if call.bin_start[j] < call.bin_start[j + 1]:
-            stored = call.bins + call.bin_start[j]
+        if loop.bin_start[j] < loop.bin_start[j + 1]:
+            stored = loop.bins + loop.bin_start[j]
         write_codes(
-            call.sparse.rows + start[j], start[j + 1] - start[j], stored, call.first_code[j],
+            loop.sparse.rows + start[j], start[j + 1] - start[j], stored, loop.first_code[j],
             codes_out)
 
 
-cdef void merge_one(void* context, Py_ssize_t b, Py_ssize_t end, int thread) noexcept nogil:
-    cdef Merging* call = <Merging*>context
-    cdef Py_ssize_t first = b * call.sparse.n_rows
-    if is_stopped(&call.watch):
+cdef void merge_body(void* context, Py_ssize_t b, Py_ssize_t end, int thread) noexcept nogil:
+    cdef MergeLoop* loop = <MergeLoop*>context
+    cdef Py_ssize_t first = b * loop.sparse.n_rows
+    if is_stopped(&loop.watch):
         return
-    if call.width == 1:
-        merge_bundle(call, b, <uint8_t*>call.codes + first)
+    if loop.width == 1:
+        merge_bundle(loop, b, <uint8_t*>loop.codes + first)
     else:
-        merge_bundle(call, b, <uint16_t*>call.codes + first)
+        merge_bundle(loop, b, <uint16_t*>loop.codes + first)
 
 
 def merge_bundles(
@@ -786,7 +786,7 @@ def merge_bundles(
     """
     cdef SparseColumns sparse = as_sparse_columns(start, rows, codes_out.shape[1], n_threads)
     cdef Py_ssize_t n_bundles = codes_out.shape[0]
-    cdef Merging call
+    cdef MergeLoop loop
     if (
         not have_bins(start, bin_start, len(bins))
         or first_code.shape[0] != sparse.n_columns
@@ -799,11 +799,11 @@ def merge_bundles(
     if sparse.rows == NULL or members.shape[0] == 0 or sparse.n_rows == 0:
         np.asarray(codes_out)[:] = 0
         return
-    call = Merging(
+    loop = MergeLoop(
         sparse, &bin_start[0], NULL, &member_start[0], &members[0], &first_code[0],
         sizeof(code_t), &codes_out[0, 0], start_watch())
     if bins.shape[0] > 0:
-        call.bins = &bins[0]
+        loop.bins = &bins[0]
     with nogil:
-        parallel_for(merge_one, &call, n_bundles, 1, n_threads)
-    end_watch(&call.watch)
+        parallel_for(merge_body, &loop, n_bundles, 1, n_threads)
+    end_watch(&loop.watch)

@@ -58,7 +58,7 @@ cdef struct CategoryLoop:
     Watch watch
 
 
-cdef void count_one(void* context, Py_ssize_t j, Py_ssize_t end, int thread) noexcept nogil:
+cdef void count_body(void* context, Py_ssize_t j, Py_ssize_t end, int thread) noexcept nogil:
     cdef CategoryLoop* loop = <CategoryLoop*> context
     cdef int64_t first = loop.first[j]
     if not is_stopped(&loop.watch):
@@ -89,7 +89,7 @@ def count_categories(
     loop.count, loop.mass = &count_out[0], &mass_out[0]
     loop.watch = start_watch()
     with nogil:
-        parallel_for(count_one, &loop, first.shape[0] - 1, 1, n_threads)
+        parallel_for(count_body, &loop, first.shape[0] - 1, 1, n_threads)
     end_watch(&loop.watch)
 
 
@@ -109,7 +109,7 @@ cdef void bin_rows(
         start += n
 
 
-cdef void bin_some(void* context, Py_ssize_t task, Py_ssize_t end, int thread) noexcept nogil:
+cdef void bin_body(void* context, Py_ssize_t task, Py_ssize_t end, int thread) noexcept nogil:
     cdef CategoryLoop* loop = <CategoryLoop*> context
     cdef int64_t n_blocks = (loop.n_rows + ROWS_PER_TASK - 1) // ROWS_PER_TASK
     cdef Py_ssize_t j = task // n_blocks
@@ -145,5 +145,5 @@ def bin_categories(
     loop.bin_of, loop.bins, loop.width = &bin_of[0], &bins_out[0, 0], sizeof(bin_t)
     loop.watch = start_watch()
     with nogil:
-        parallel_for(bin_some, &loop, bins_out.shape[0] * n_blocks, 1, n_threads)
+        parallel_for(bin_body, &loop, bins_out.shape[0] * n_blocks, 1, n_threads)
     end_watch(&loop.watch)

@@ -19,7 +19,7 @@ ctypedef fused item_t:
     uint16_t
 
 
-cdef struct Gathering:
+cdef struct DenseLoop:
     int width                 # bytes of an item
     const void* columns
     void* taken
@@ -31,42 +31,42 @@ cdef struct Gathering:
 
 
 cdef void gather_items(
-    const Gathering* call, const item_t* columns, Py_ssize_t first, Py_ssize_t end,
+    const DenseLoop* loop, const item_t* columns, Py_ssize_t first, Py_ssize_t end,
 ) noexcept nogil:
     """Copy the gathered rows from ``first`` to ``end``, in all columns."""
     cdef const item_t* column
     cdef item_t* out
     cdef Py_ssize_t i, j
-    for j in range(call.n_columns):
-        column = columns + j * call.n_rows
-        out = <item_t*> call.taken + j * call.n_taken
+    for j in range(loop.n_columns):
+        column = columns + j * loop.n_rows
+        out = <item_t*> loop.taken + j * loop.n_taken
         for i in range(first, end):
-            out[i] = column[call.rows[i]]
+            out[i] = column[loop.rows[i]]
 
 
-cdef void gather_block(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
-    cdef Gathering* call = <Gathering*> context
-    if is_stopped(&call.watch):
+cdef void dense_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    cdef DenseLoop* loop = <DenseLoop*> context
+    if is_stopped(&loop.watch):
         return
-    if call.width == 1:
-        gather_items(call, <const uint8_t*> call.columns, first, end)
+    if loop.width == 1:
+        gather_items(loop, <const uint8_t*> loop.columns, first, end)
     else:
-        gather_items(call, <const uint16_t*> call.columns, first, end)
+        gather_items(loop, <const uint16_t*> loop.columns, first, end)
 
 
 def gather_columns(
     const item_t[:, ::1] columns, const int64_t[::1] rows, int n_threads, item_t[:, ::1] taken_out,
 ):
     """Gather rows of columns: the elements ``columns[:, rows]``."""
-    cdef Gathering call
+    cdef DenseLoop loop
     if columns.shape[0] == 0 or rows.shape[0] == 0:
         return
-    call = Gathering(
+    loop = DenseLoop(
         sizeof(item_t), &columns[0, 0], &taken_out[0, 0], columns.shape[0], columns.shape[1],
         rows.shape[0], &rows[0], start_watch())
     with nogil:
-        parallel_for(gather_block, &call, rows.shape[0], BLOCK, n_threads)
-    end_watch(&call.watch)
+        parallel_for(dense_body, &loop, rows.shape[0], BLOCK, n_threads)
+    end_watch(&loop.watch)
 
 
 cdef int64_t count_gathered(
@@ -96,7 +96,7 @@ cdef void gather_sparse_column(
         i += 1
 
 
-cdef struct SparseGathering:
+cdef struct SparseLoop:
     const int64_t* start
     const uint32_t* rows
     const int64_t* bin_start
@@ -109,30 +109,30 @@ cdef struct SparseGathering:
     Watch watch
 
 
-cdef void count_some(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
-    cdef SparseGathering* call = <SparseGathering*> context
-    cdef const int64_t* start = call.start
+cdef void count_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    cdef SparseLoop* loop = <SparseLoop*> context
+    cdef const int64_t* start = loop.start
     cdef Py_ssize_t j
     for j in range(first, end):
-        if start[j] < start[j + 1] and not is_stopped(&call.watch):
-            call.start_out[j + 1] = count_gathered(
-                call.rows + start[j], start[j + 1] - start[j], call.position)
+        if start[j] < start[j + 1] and not is_stopped(&loop.watch):
+            loop.start_out[j + 1] = count_gathered(
+                loop.rows + start[j], start[j + 1] - start[j], loop.position)
 
 
-cdef void gather_some(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
-    cdef SparseGathering* call = <SparseGathering*> context
-    cdef const int64_t* start = call.start
-    cdef const int64_t* to = call.start_out
+cdef void sparse_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    cdef SparseLoop* loop = <SparseLoop*> context
+    cdef const int64_t* start = loop.start
+    cdef const int64_t* to = loop.start_out
     cdef const uint16_t* bins
     cdef Py_ssize_t j
     for j in range(first, end):
-        if start[j] < start[j + 1] and not is_stopped(&call.watch):
+        if start[j] < start[j + 1] and not is_stopped(&loop.watch):
             bins = NULL
-            if call.bin_start[j] < call.bin_start[j + 1]:
-                bins = call.bins + call.bin_start[j]
+            if loop.bin_start[j] < loop.bin_start[j + 1]:
+                bins = loop.bins + loop.bin_start[j]
             gather_sparse_column(
-                call.rows + start[j], bins, call.position, to[j + 1] - to[j],
-                call.rows_out + to[j], call.bins_out + call.bin_start_out[j])
+                loop.rows + start[j], bins, loop.position, to[j + 1] - to[j],
+                loop.rows_out + to[j], loop.bins_out + loop.bin_start_out[j])
 
 
 def gather_sparse_columns(
@@ -150,18 +150,18 @@ def gather_sparse_columns(
     Returns ``start``, ``sparse_rows``, ``bin_start`` and ``bins`` of the gathered rows.
     """
     cdef Py_ssize_t n_columns = start.shape[0] - 1
-    cdef SparseGathering call
+    cdef SparseLoop loop
     taken_start = np.zeros(n_columns + 1, dtype=np.int64)
     cdef int64_t[::1] start_out = taken_start
     if sparse_rows.shape[0] == 0:
         return taken_start, np.empty(0, np.uint32), taken_start, np.empty(0, np.uint16)
-    call.start, call.rows, call.position = &start[0], &sparse_rows[0], &position[0]
-    call.bin_start = &bin_start[0]
-    call.bins = &bins[0] if bins.shape[0] > 0 else NULL
-    call.start_out = &start_out[0]
-    call.watch = start_watch()
+    loop.start, loop.rows, loop.position = &start[0], &sparse_rows[0], &position[0]
+    loop.bin_start = &bin_start[0]
+    loop.bins = &bins[0] if bins.shape[0] > 0 else NULL
+    loop.start_out = &start_out[0]
+    loop.watch = start_watch()
     with nogil:
-        parallel_for(count_some, &call, n_columns, COLUMNS_PER_TASK, n_threads)
+        parallel_for(count_body, &loop, n_columns, COLUMNS_PER_TASK, n_threads)
     taken_bin_start = np.zeros(n_columns + 1, dtype=np.int64)
     np.cumsum(taken_start[1:] * (np.diff(bin_start) > 0), out=taken_bin_start[1:])
     np.cumsum(taken_start, out=taken_start)
@@ -170,11 +170,11 @@ def gather_sparse_columns(
     taken_bins = np.empty(bin_start_out[n_columns] + 1, dtype=np.uint16)
     cdef uint32_t[::1] rows_out = taken_rows
     cdef uint16_t[::1] bins_out = taken_bins
-    call.bin_start_out, call.rows_out, call.bins_out = (
+    loop.bin_start_out, loop.rows_out, loop.bins_out = (
         &bin_start_out[0], &rows_out[0], &bins_out[0])
     with nogil:
-        parallel_for(gather_some, &call, n_columns, COLUMNS_PER_TASK, n_threads)
-    end_watch(&call.watch)
+        parallel_for(sparse_body, &loop, n_columns, COLUMNS_PER_TASK, n_threads)
+    end_watch(&loop.watch)
     return (
         taken_start, taken_rows[:start_out[n_columns]],
         taken_bin_start, taken_bins[:bin_start_out[n_columns]],

@@ -149,7 +149,7 @@ cdef struct CountLoop:
     Watch watch
 
 
-cdef void count_some(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+cdef void count_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
     cdef CountLoop* loop = <CountLoop*> context
     cdef Py_ssize_t j
     for j in range(first, end):
@@ -176,7 +176,7 @@ def count_nonzero(
     loop.nan_is_zero, loop.count = nan_is_zero, &count_out[0]
     loop.watch = start_watch()
     with nogil:
-        parallel_for(count_some, &loop, count_out.shape[0], COLUMNS_PER_TASK, n_threads)
+        parallel_for(count_body, &loop, count_out.shape[0], COLUMNS_PER_TASK, n_threads)
     end_watch(&loop.watch)
 
 
@@ -258,7 +258,7 @@ cdef struct ListLoop:
     Watch watch
 
 
-cdef void list_some(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+cdef void list_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
     cdef ListLoop* loop = <ListLoop*> context
     if not is_stopped(&loop.watch):
         fetch_add(&loop.n_wrong, not list_tile(
@@ -303,7 +303,7 @@ def list_columns(
     if not counts and loop.rows_out == NULL:
         return True
     with nogil:
-        parallel_for(list_some, &loop, n_columns, width, n_threads)
+        parallel_for(list_body, &loop, n_columns, width, n_threads)
     end_watch(&loop.watch)
     if counts:
         for j in range(n_columns):

@@ -25,7 +25,7 @@ cdef enum:
     BLOCK = 512    # rows whose lanes stay in the nearest cache while all columns are added
 
 
-cdef struct Packing:
+cdef struct PackLoop:
     int width                 # bytes of a number
     const void* columns
     void* rows
@@ -38,29 +38,29 @@ cdef struct Packing:
 
 
 cdef void pack_numbers(
-    const Packing* call, const code_t* columns, Py_ssize_t first, Py_ssize_t n,
+    const PackLoop* loop, const code_t* columns, Py_ssize_t first, Py_ssize_t n,
 ) noexcept nogil:
     """Add the digits of all columns to the numbers of n rows."""
-    cdef code_t* out = <code_t*>call.rows + first * call.stride
+    cdef code_t* out = <code_t*>loop.rows + first * loop.stride
     cdef const code_t* column
-    cdef Py_ssize_t stride = call.stride, i, j
+    cdef Py_ssize_t stride = loop.stride, i, j
     cdef int32_t lane, radix
     memset(out, 0, n * stride * sizeof(code_t))
-    for j in range(call.n_columns):
-        column = columns + j * call.n_rows + first
-        lane, radix = call.lane[j], call.radix[j]
+    for j in range(loop.n_columns):
+        column = columns + j * loop.n_rows + first
+        lane, radix = loop.lane[j], loop.radix[j]
         for i in range(n):
             out[i * stride + lane] += <code_t>(column[i] * radix)
 
 
-cdef void pack_block(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
-    cdef Packing* call = <Packing*>context
-    if is_stopped(&call.watch):
+cdef void pack_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    cdef PackLoop* loop = <PackLoop*>context
+    if is_stopped(&loop.watch):
         return
-    if call.width == 1:
-        pack_numbers(call, <const uint8_t*>call.columns, first, end - first)
+    if loop.width == 1:
+        pack_numbers(loop, <const uint8_t*>loop.columns, first, end - first)
     else:
-        pack_numbers(call, <const uint16_t*>call.columns, first, end - first)
+        pack_numbers(loop, <const uint16_t*>loop.columns, first, end - first)
 
 
 def pack_rows(
@@ -77,15 +77,15 @@ def pack_rows(
     - ``rows_out``, (n_rows, n_numbers).
     """
     cdef Py_ssize_t n_rows = rows_out.shape[0]
-    cdef Packing call
+    cdef PackLoop loop
     if n_rows == 0 or lane.shape[0] == 0:
         return
-    call = Packing(
+    loop = PackLoop(
         sizeof(code_t), &columns[0, 0], &rows_out[0, 0], n_rows, columns.shape[0], &lane[0],
         &radix[0], rows_out.shape[1], start_watch())
     with nogil:
-        parallel_shares(pack_block, &call, n_rows, BLOCK, n_threads)
-    end_watch(&call.watch)
+        parallel_shares(pack_body, &loop, n_rows, BLOCK, n_threads)
+    end_watch(&loop.watch)
 
 
 def pack_entries(

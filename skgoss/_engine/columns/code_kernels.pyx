@@ -60,7 +60,7 @@ cdef void mark(
         occurs_out[entry_at(loop, codes, i)] = True
 
 
-cdef void mark_block(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+cdef void mark_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
     cdef const CodeLoop* loop = <const CodeLoop*>context
     cdef uint8_t* occurs = loop.occurs + thread * (loop.n_codes + 1)
     if loop.width == 1:
@@ -85,7 +85,7 @@ def occurring(
         return occurs[0]
     loop.codes, loop.stride, loop.width = &codes[0], codes.strides[0], sizeof(code_t)
     loop.low, loop.n_codes, loop.occurs = low, n_codes, &occurs_out[0, 0]
-    run_shares(mark_block, &loop, codes.shape[0], BLOCK, n_threads, codes.shape[0])
+    run_shares(mark_body, &loop, codes.shape[0], BLOCK, n_threads, codes.shape[0])
     return occurs.any(axis=0)
 
 
@@ -112,7 +112,7 @@ cdef void translate_width(
         translate(loop[0], <const int64_t*>loop.codes, first, end, numbers_out)
 
 
-cdef void translate_block(
+cdef void translate_body(
     void* context, Py_ssize_t first, Py_ssize_t end, int thread,
 ) noexcept nogil:
     cdef const CodeLoop* loop = <const CodeLoop*>context
@@ -138,7 +138,7 @@ def translated(
     loop.codes, loop.stride, loop.width = &codes[0], codes.strides[0], sizeof(code_t)
     loop.low, loop.n_codes = low, table.shape[0] - 1
     loop.table, loop.numbers, loop.number_width = &table[0], &numbers_out[0], sizeof(number_t)
-    run_shares(translate_block, &loop, codes.shape[0], BLOCK, n_threads, codes.shape[0])
+    run_shares(translate_body, &loop, codes.shape[0], BLOCK, n_threads, codes.shape[0])
     return numbers
 
 
@@ -155,7 +155,7 @@ cdef void find_range(
     loop.greatest[thread] = max(loop.greatest[thread], <int64_t>greatest)
 
 
-cdef void range_block(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+cdef void range_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
     cdef const CodeLoop* loop = <const CodeLoop*>context
     if loop.width == 1:
         find_range(loop, <const int8_t*>loop.codes, first, end, thread)
@@ -175,5 +175,5 @@ def code_range(const code_t[::1] codes, int n_threads=1) -> tuple[int, int]:
     cdef CodeLoop loop
     loop.codes, loop.width = &codes[0], sizeof(code_t)
     loop.least, loop.greatest = &least[0], &greatest[0]
-    run_shares(range_block, &loop, codes.shape[0], BLOCK, n_threads, codes.shape[0])
+    run_shares(range_body, &loop, codes.shape[0], BLOCK, n_threads, codes.shape[0])
     return int(min(least)), int(max(greatest))

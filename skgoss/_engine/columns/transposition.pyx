@@ -50,7 +50,7 @@ cdef bint count_rows(
     return ascends
 
 
-cdef struct Counting:
+cdef struct CountLoop:
     bint is_long              # whether numbers have eight bytes
     const void* start
     const void* columns
@@ -61,20 +61,20 @@ cdef struct Counting:
     Watch watch
 
 
-cdef void count_chunk(void* context, Py_ssize_t k, Py_ssize_t end, int thread) noexcept nogil:
-    cdef Counting* call = <Counting*> context
-    cdef int64_t first = call.chunk_start[k], stop = call.chunk_start[k + 1]
-    cdef int32_t* count = call.count + k * call.n_columns
+cdef void count_body(void* context, Py_ssize_t k, Py_ssize_t end, int thread) noexcept nogil:
+    cdef CountLoop* loop = <CountLoop*> context
+    cdef int64_t first = loop.chunk_start[k], stop = loop.chunk_start[k + 1]
+    cdef int32_t* count = loop.count + k * loop.n_columns
     cdef bint ascends
-    if call.is_long:
+    if loop.is_long:
         ascends = count_rows(
-            <const int64_t*> call.start, <const int64_t*> call.columns, first, stop,
-            call.n_columns, count, &call.watch)
+            <const int64_t*> loop.start, <const int64_t*> loop.columns, first, stop,
+            loop.n_columns, count, &loop.watch)
     else:
         ascends = count_rows(
-            <const int32_t*> call.start, <const int32_t*> call.columns, first, stop,
-            call.n_columns, count, &call.watch)
-    fetch_add(&call.n_wrong, not ascends)
+            <const int32_t*> loop.start, <const int32_t*> loop.columns, first, stop,
+            loop.n_columns, count, &loop.watch)
+    fetch_add(&loop.n_wrong, not ascends)
 
 
 def count_columns(
@@ -91,16 +91,16 @@ def count_columns(
     Returns whether the columns of all rows ascend and are distinct.
     """
     cdef Py_ssize_t n_chunks = count_out.shape[0]
-    cdef Counting call
+    cdef CountLoop loop
     if columns.shape[0] == 0:
         return True
-    call = Counting(
+    loop = CountLoop(
         index_t is int64_t, &start[0], &columns[0], &chunk_start[0], count_out.shape[1],
         &count_out[0, 0], 0, start_watch())
     with nogil:
-        parallel_for(count_chunk, &call, n_chunks, 1, <int> n_chunks)
-    end_watch(&call.watch)
-    return call.n_wrong == 0
+        parallel_for(count_body, &loop, n_chunks, 1, <int> n_chunks)
+    end_watch(&loop.watch)
+    return loop.n_wrong == 0
 
 
 cdef void move_rows(
@@ -134,7 +134,7 @@ cdef void move_rows(
         read_inout[row] = <int32_t> (i - start[row])
 
 
-cdef struct Moving:
+cdef struct MoveLoop:
     bint is_long              # whether numbers have eight bytes
     int width                 # bytes of a value
     const void* start
@@ -152,32 +152,32 @@ cdef struct Moving:
 
 
 cdef void move_values(
-    Moving* call, const index_t* start, const bits_t* values, Py_ssize_t k
+    MoveLoop* loop, const index_t* start, const bits_t* values, Py_ssize_t k
 ) noexcept nogil:
     move_rows(
-        start, <const index_t*> call.columns, values, call.chunk_start[k],
-        call.chunk_start[k + 1], call.first_column, call.n_columns, call.read,
-        call.next_entry + k * call.n_columns, call.entry_stop + k * call.n_columns, call.rows,
-        <bits_t*> call.values_out, &call.watch)
+        start, <const index_t*> loop.columns, values, loop.chunk_start[k],
+        loop.chunk_start[k + 1], loop.first_column, loop.n_columns, loop.read,
+        loop.next_entry + k * loop.n_columns, loop.entry_stop + k * loop.n_columns, loop.rows,
+        <bits_t*> loop.values_out, &loop.watch)
 
 
-cdef void move_of_width(Moving* call, const index_t* start, Py_ssize_t k) noexcept nogil:
-    if call.width == 8:
-        move_values(call, start, <const uint64_t*> call.values, k)
-    elif call.width == 4:
-        move_values(call, start, <const uint32_t*> call.values, k)
-    elif call.width == 2:
-        move_values(call, start, <const uint16_t*> call.values, k)
+cdef void move_of_width(MoveLoop* loop, const index_t* start, Py_ssize_t k) noexcept nogil:
+    if loop.width == 8:
+        move_values(loop, start, <const uint64_t*> loop.values, k)
+    elif loop.width == 4:
+        move_values(loop, start, <const uint32_t*> loop.values, k)
+    elif loop.width == 2:
+        move_values(loop, start, <const uint16_t*> loop.values, k)
     else:
-        move_values(call, start, <const uint8_t*> call.values, k)
+        move_values(loop, start, <const uint8_t*> loop.values, k)
 
 
-cdef void move_chunk(void* context, Py_ssize_t k, Py_ssize_t end, int thread) noexcept nogil:
-    cdef Moving* call = <Moving*> context
-    if call.is_long:
-        move_of_width(call, <const int64_t*> call.start, k)
+cdef void move_body(void* context, Py_ssize_t k, Py_ssize_t end, int thread) noexcept nogil:
+    cdef MoveLoop* loop = <MoveLoop*> context
+    if loop.is_long:
+        move_of_width(loop, <const int64_t*> loop.start, k)
     else:
-        move_of_width(call, <const int32_t*> call.start, k)
+        move_of_width(loop, <const int32_t*> loop.start, k)
 
 
 def move_columns(
@@ -199,12 +199,12 @@ def move_columns(
     - ``values``, ``values_out``: empty if only the rows of entries are written.
     """
     cdef Py_ssize_t n_chunks = next_entry_inout.shape[0]
-    cdef Moving call = Moving(
+    cdef MoveLoop loop = MoveLoop(
         index_t is int64_t, sizeof(bits_t), &start[0], &columns[0], NULL, &chunk_start[0],
         first_column, next_entry_inout.shape[1], &read_inout[0],
         &next_entry_inout[0, 0], &entry_stop[0, 0], &rows_out[0], NULL, start_watch())
     if values.shape[0] > 0:
-        call.values, call.values_out = &values[0], &values_out[0]
+        loop.values, loop.values_out = &values[0], &values_out[0]
     with nogil:
-        parallel_for(move_chunk, &call, n_chunks, 1, <int> n_chunks)
-    end_watch(&call.watch)
+        parallel_for(move_body, &loop, n_chunks, 1, <int> n_chunks)
+    end_watch(&loop.watch)

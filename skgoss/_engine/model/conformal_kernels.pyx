@@ -98,7 +98,7 @@ cdef double quantile(
     return found
 
 
-cdef struct Quantiles:
+cdef struct QuantileLoop:
     Groups groups
     const double* center      # of each row, one for each group
     const double* scale
@@ -108,14 +108,14 @@ cdef struct Quantiles:
     double* quantiles         # of each row, `n_needed`
 
 
-cdef void find_some(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
-    cdef Quantiles* of = <Quantiles*>context
-    cdef int64_t n_groups = of.groups.n, row, k
+cdef void quantile_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    cdef QuantileLoop* loop = <QuantileLoop*>context
+    cdef int64_t n_groups = loop.groups.n, row, k
     for row in range(first, end):
-        for k in range(of.n_needed):
-            of.quantiles[row * of.n_needed + k] = quantile(
-                &of.groups, of.center + row * n_groups, of.scale + row * n_groups,
-                of.needed[k], of.spans + thread * n_groups)
+        for k in range(loop.n_needed):
+            loop.quantiles[row * loop.n_needed + k] = quantile(
+                &loop.groups, loop.center + row * n_groups, loop.scale + row * n_groups,
+                loop.needed[k], loop.spans + thread * n_groups)
 
 
 def quantiles(
@@ -136,19 +136,19 @@ def quantiles(
     - ``quantiles_out``, (n_rows, n_needed): infinity if the weight of all scores is not enough.
     """
     cdef int64_t n_rows = center.shape[0], n_groups = center.shape[1]
-    cdef Quantiles of
+    cdef QuantileLoop loop
     if n_rows * needed.shape[0] == 0:
         return
     if n_rows * needed.shape[0] < MIN_FOR_TEAM:
         n_threads = 1
-    of.groups.n, of.groups.start = n_groups, &start[0]
-    of.groups.score = &score[0] if score.shape[0] else NULL
-    of.groups.weight = &weight[0] if weight.shape[0] else NULL
-    of.center, of.scale, of.quantiles = &center[0, 0], &scale[0, 0], &quantiles_out[0, 0]
-    of.needed, of.n_needed = &needed[0], needed.shape[0]
-    of.spans = <Span*> malloc(n_threads * n_groups * sizeof(Span))
-    if of.spans == NULL:
+    loop.groups.n, loop.groups.start = n_groups, &start[0]
+    loop.groups.score = &score[0] if score.shape[0] else NULL
+    loop.groups.weight = &weight[0] if weight.shape[0] else NULL
+    loop.center, loop.scale, loop.quantiles = &center[0, 0], &scale[0, 0], &quantiles_out[0, 0]
+    loop.needed, loop.n_needed = &needed[0], needed.shape[0]
+    loop.spans = <Span*> malloc(n_threads * n_groups * sizeof(Span))
+    if loop.spans == NULL:
         raise MemoryError
     with nogil:
-        parallel_shares(find_some, &of, n_rows, ROWS_PER_TASK, n_threads)
-    free(of.spans)
+        parallel_shares(quantile_body, &loop, n_rows, ROWS_PER_TASK, n_threads)
+    free(loop.spans)

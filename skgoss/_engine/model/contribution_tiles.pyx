@@ -221,7 +221,7 @@ cdef struct TileLoop:
     Watch* watch
 
 
-cdef void explain_some(void* context, Py_ssize_t start, Py_ssize_t end, int thread) noexcept nogil:
+cdef void explain_body(void* context, Py_ssize_t start, Py_ssize_t end, int thread) noexcept nogil:
     cdef TileLoop* loop = <TileLoop*>context
     if not is_stopped(loop.watch):
         explain_tile(loop.call, start, loop.memory + loop.share * thread, loop.watch)
@@ -236,6 +236,6 @@ cdef bint explain_rows(const Call* call, int n_threads, Watch* watch) noexcept n
     if memory == NULL:
         return False
     cdef TileLoop loop = TileLoop(call, aligned, share, watch)
-    parallel_for(explain_some, &loop, call.n_rows, call.n_blocks * SHAP_ROWS, n_threads)
+    parallel_for(explain_body, &loop, call.n_rows, call.n_blocks * SHAP_ROWS, n_threads)
     free(memory)
     return True

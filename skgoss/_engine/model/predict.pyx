@@ -267,7 +267,7 @@ cdef struct BlockLoop:
     Watch* watch
 
 
-cdef void score_some(void* context, Py_ssize_t number, Py_ssize_t end, int thread) noexcept nogil:
+cdef void score_body(void* context, Py_ssize_t number, Py_ssize_t end, int thread) noexcept nogil:
     cdef BlockLoop* loop = <BlockLoop*>context
     cdef char* memory = loop.memory + loop.share * thread
     cdef Py_ssize_t start = loop.start[number]
@@ -317,7 +317,7 @@ cdef bint score_many_rows(
     loop.share = loop.bytes + (n_columns // 8 + 1) * 8 * sizeof(void*)
     loop.memory = <char*> malloc(loop.share * n_threads)
     if loop.memory != NULL:
-        parallel_for(score_some, &loop, n_blocks, 1, n_threads)
+        parallel_for(score_body, &loop, n_blocks, 1, n_threads)
     free(loop.memory)
     free(start)
     return loop.memory != NULL

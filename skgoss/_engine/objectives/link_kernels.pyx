@@ -42,7 +42,7 @@ cdef int64_t softmax_block(int64_t n_classes) noexcept nogil:
     return max(<int64_t> 16, min(<int64_t> BLOCK, <int64_t> WORK // (n_classes + 2)))
 
 
-cdef struct Link:
+cdef struct LinkLoop:
     link_rows rows            # NULL: softmax
     const double* x
     double* x_out
@@ -51,19 +51,19 @@ cdef struct Link:
     int64_t n
 
 
-cdef void link_block(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+cdef void link_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
     cdef:
-        Link* link = <Link*>context
-        double* x_out = link.x_out + first
+        LinkLoop* loop = <LinkLoop*>context
+        double* x_out = loop.x_out + first
         int64_t n = end - first, k
         double[2 * BLOCK] work
-    if link.x_out != link.x:
-        for k in range(link.n_classes):
-            memcpy(x_out + k * link.n, link.x + k * link.n + first, n * sizeof(double))
-    if link.rows == NULL:
-        softmax_link(x_out, link.n_classes, link.n, n, work)
+    if loop.x_out != loop.x:
+        for k in range(loop.n_classes):
+            memcpy(x_out + k * loop.n, loop.x + k * loop.n + first, n * sizeof(double))
+    if loop.rows == NULL:
+        softmax_link(x_out, loop.n_classes, loop.n, n, work)
     else:
-        link.rows(x_out, link.slope, n)
+        loop.rows(x_out, loop.slope, n)
 
 
 def apply(
@@ -82,15 +82,15 @@ def apply(
         int64_t n_classes = scores.shape[0] if per_row else 1
         int64_t n = scores.shape[1] if per_row else scores.shape[0] * scores.shape[1]
         int64_t size = softmax_block(n_classes) if per_row else BLOCK
-        Link link
+        LinkLoop loop
     if n == 0:
         return
-    link.rows = NULL if per_row else LINK_KERNELS[kind]
-    link.x, link.x_out = &scores[0, 0], &predictions_out[0, 0]
-    link.slope, link.n_classes, link.n = slope, n_classes, n
+    loop.rows = NULL if per_row else LINK_KERNELS[kind]
+    loop.x, loop.x_out = &scores[0, 0], &predictions_out[0, 0]
+    loop.slope, loop.n_classes, loop.n = slope, n_classes, n
     if n * n_classes < MIN_ROWS_FOR_TEAM:
         n_threads = 1
-    run_shares(link_block, &link, n, size, n_threads, n * n_classes)
+    run_shares(link_body, &loop, n, size, n_threads, n * n_classes)
 
 
 # ------------------------------------------------------------------ links of whole rows
@@ -167,33 +167,33 @@ cdef struct LargestLoop:
     int64_t n_classes
 
 
-cdef void find_largest(
+cdef void largest_body(
     void* context, Py_ssize_t begin, Py_ssize_t end, int thread,
 ) noexcept nogil:
-    cdef LargestLoop* task = <LargestLoop*>context
-    cdef const double* row = task.values + begin * task.n_classes
+    cdef LargestLoop* loop = <LargestLoop*>context
+    cdef const double* row = loop.values + begin * loop.n_classes
     cdef Py_ssize_t i
     cdef int64_t best, k
     for i in range(begin, end):
         best = 0
-        for k in range(1, task.n_classes):
+        for k in range(1, loop.n_classes):
             # The first NaN counts as the largest value, as in NumPy.
             if row[k] > row[best] or (row[k] != row[k] and row[best] == row[best]):
                 best = k
-        task.number[i] = best
-        row += task.n_classes
+        loop.number[i] = best
+        row += loop.n_classes
 
 
 def largest(const double[:, ::1] values, int n_threads, int64_t[::1] number_out):
     """Write the number of the largest value of each row; of equal values, the first one."""
     cdef int64_t n = values.shape[0], n_values = values.shape[0] * values.shape[1]
-    cdef LargestLoop task
+    cdef LargestLoop loop
     if n_values == 0:
         return
-    task = LargestLoop(&values[0, 0], &number_out[0], values.shape[1])
+    loop = LargestLoop(&values[0, 0], &number_out[0], values.shape[1])
     if n_values < MIN_ROWS_FOR_TEAM:
         n_threads = 1
-    run_shares(find_largest, &task, n, BLOCK, n_threads, n_values)
+    run_shares(largest_body, &loop, n, BLOCK, n_threads, n_values)
 
 
 cdef struct FinishLoop:
@@ -203,7 +203,7 @@ cdef struct FinishLoop:
     double* work
 
 
-cdef void finish_block(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+cdef void finish_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
     cdef FinishLoop* loop = <FinishLoop*>context
     cdef int64_t n = end - first
     cdef double* out = loop.out + first * loop.finish.width
@@ -273,5 +273,5 @@ cdef class RowLink:
         loop.work = <double*> malloc((n_threads * loop.finish.n_work + 1) * sizeof(double))
         if loop.work == NULL:
             raise MemoryError
-        run_shares(finish_block, &loop, n, BLOCK, n_threads, n_values)
+        run_shares(finish_body, &loop, n, BLOCK, n_threads, n_values)
         free(loop.work)

@@ -11,7 +11,7 @@ cdef extern from "distribution_kernels.h" nogil:
     ) noexcept nogil
 
 
-cdef struct Derivatives:
+cdef struct DerivativeLoop:
     # The input and the output of kernels; each of them uses only some of the fields.
     pointwise_loss pointwise
     distribution_derivatives distribution
@@ -33,4 +33,4 @@ cdef class Loss:
     cdef int derive(
         self, const double[:, ::1] scores, float[:, ::1] gradient_out,
         float[:, ::1] hessian_out, int n_threads) except -1
-    cdef int _derive(self, Derivatives* task, int n_threads) except -1
+    cdef int _derive(self, DerivativeLoop* loop, int n_threads) except -1

@@ -54,31 +54,31 @@ cdef enum:
     MIN_SUMMED_FOR_TEAM = 500000
 
 
-cdef void pointwise_block(
+cdef void pointwise_body(
     void* context, Py_ssize_t start, Py_ssize_t end, int thread,
 ) noexcept nogil:
-    cdef Derivatives* task = <Derivatives*>context
-    task.pointwise(
-        task.score + start, task.y + start, task.a, task.b, end - start, task.gradient + start,
-        task.hessian + start if task.hessian != NULL else NULL)
+    cdef DerivativeLoop* loop = <DerivativeLoop*>context
+    loop.pointwise(
+        loop.score + start, loop.y + start, loop.a, loop.b, end - start, loop.gradient + start,
+        loop.hessian + start if loop.hessian != NULL else NULL)
 
 
-cdef void intensity_block(
+cdef void intensity_body(
     void* context, Py_ssize_t start, Py_ssize_t end, int thread,
 ) noexcept nogil:
-    cdef Derivatives* task = <Derivatives*>context
+    cdef DerivativeLoop* loop = <DerivativeLoop*>context
     intensity_rows(
-        task.score + start, task.y + start, task.weight + start, end - start, task.gradient + start,
-        task.hessian + start)
+        loop.score + start, loop.y + start, loop.weight + start, end - start, loop.gradient + start,
+        loop.hessian + start)
 
 
-cdef void softmax_block_rows(
+cdef void softmax_body(
     void* context, Py_ssize_t start, Py_ssize_t end, int thread,
 ) noexcept nogil:
-    cdef Derivatives* task = <Derivatives*>context
+    cdef DerivativeLoop* loop = <DerivativeLoop*>context
     softmax_rows(
-        task.score + start, task.y + start, task.n_scores, task.n, task.a, end - start,
-        task.work + thread * task.work_size, task.gradient + start, task.hessian + start)
+        loop.score + start, loop.y + start, loop.n_scores, loop.n, loop.a, end - start,
+        loop.work + thread * loop.work_size, loop.gradient + start, loop.hessian + start)
 
 
 cdef class Loss:
@@ -99,18 +99,18 @@ cdef class Loss:
         self, const double[:, ::1] scores, float[:, ::1] gradient_out,
         float[:, ::1] hessian_out, int n_threads,
     ) except -1:
-        cdef Derivatives task
-        task.n_scores, task.n = scores.shape[0], scores.shape[1]
-        if task.n == 0:
+        cdef DerivativeLoop loop
+        loop.n_scores, loop.n = scores.shape[0], scores.shape[1]
+        if loop.n == 0:
             return 0
-        if task.n * task.n_scores < MIN_ROWS_FOR_TEAM:
+        if loop.n * loop.n_scores < MIN_ROWS_FOR_TEAM:
             n_threads = 1
-        task.score, task.gradient = &scores[0, 0], &gradient_out[0, 0]
-        task.hessian = &hessian_out[0, 0] if hessian_out is not None else NULL
-        task.y = &self.y[0]
-        return self._derive(&task, n_threads)
+        loop.score, loop.gradient = &scores[0, 0], &gradient_out[0, 0]
+        loop.hessian = &hessian_out[0, 0] if hessian_out is not None else NULL
+        loop.y = &self.y[0]
+        return self._derive(&loop, n_threads)
 
-    cdef int _derive(self, Derivatives* task, int n_threads) except -1:
+    cdef int _derive(self, DerivativeLoop* loop, int n_threads) except -1:
         raise NotImplementedError
 
 
@@ -133,15 +133,15 @@ cdef class Pointwise(Loss):
     def __reduce__(self):
         return Pointwise, (self.name, np.asarray(self.y), np.asarray(self.parameters))
 
-    cdef int _derive(self, Derivatives* task, int n_threads) except -1:
+    cdef int _derive(self, DerivativeLoop* loop, int n_threads) except -1:
         cdef int k
-        task.pointwise = self.rows
-        for k in range(task.n_scores):
-            task.a, task.b = self.parameters[k, 0], self.parameters[k, 1]
-            run_shares(pointwise_block, task, task.n, BLOCK, n_threads, task.n)
-            task.score += task.n
-            task.gradient += task.n
-            task.hessian = task.hessian + task.n if task.hessian != NULL else NULL
+        loop.pointwise = self.rows
+        for k in range(loop.n_scores):
+            loop.a, loop.b = self.parameters[k, 0], self.parameters[k, 1]
+            run_shares(pointwise_body, loop, loop.n, BLOCK, n_threads, loop.n)
+            loop.score += loop.n
+            loop.gradient += loop.n
+            loop.hessian = loop.hessian + loop.n if loop.hessian != NULL else NULL
         return 0
 
 
@@ -156,9 +156,9 @@ cdef class Intensity(Loss):
     def __reduce__(self):
         return Intensity, (np.asarray(self.y), np.asarray(self.weight))
 
-    cdef int _derive(self, Derivatives* task, int n_threads) except -1:
-        task.weight = &self.weight[0]
-        run_shares(intensity_block, task, task.n, BLOCK, n_threads, task.n)
+    cdef int _derive(self, DerivativeLoop* loop, int n_threads) except -1:
+        loop.weight = &self.weight[0]
+        run_shares(intensity_body, loop, loop.n, BLOCK, n_threads, loop.n)
         return 0
 
 
@@ -176,24 +176,24 @@ cdef class Softmax(Loss):
     def __reduce__(self):
         return Softmax, (np.asarray(self.y),)
 
-    cdef int _derive(self, Derivatives* task, int n_threads) except -1:
-        cdef int64_t n_rows = softmax_block(task.n_scores)
-        task.work_size = (task.n_scores + 2) * n_rows
+    cdef int _derive(self, DerivativeLoop* loop, int n_threads) except -1:
+        cdef int64_t n_rows = softmax_block(loop.n_scores)
+        loop.work_size = (loop.n_scores + 2) * n_rows
         if self.work is None or self.work.shape[0] < n_threads:
-            self.work = np.empty((n_threads, task.work_size))
-        task.work, task.a = &self.work[0, 0], task.n_scores / max(task.n_scores - 1.0, 1.0)
+            self.work = np.empty((n_threads, loop.work_size))
+        loop.work, loop.a = &self.work[0, 0], loop.n_scores / max(loop.n_scores - 1.0, 1.0)
         run_shares(
-            softmax_block_rows, task, task.n, n_rows, n_threads, task.n * task.n_scores)
+            softmax_body, loop, loop.n, n_rows, n_threads, loop.n * loop.n_scores)
         return 0
 
 
-cdef void distribution_block(
+cdef void distribution_body(
     void* context, Py_ssize_t start, Py_ssize_t end, int thread,
 ) noexcept nogil:
-    cdef Derivatives* task = <Derivatives*>context
-    task.distribution(
-        task.score + start, task.y + start, task.n, end - start, task.gradient + start,
-        task.hessian + start)
+    cdef DerivativeLoop* loop = <DerivativeLoop*>context
+    loop.distribution(
+        loop.score + start, loop.y + start, loop.n, end - start, loop.gradient + start,
+        loop.hessian + start)
 
 
 def distribution(
@@ -206,15 +206,15 @@ def distribution(
     targets are bounds of times, ``y`` has the n lower bounds, then the n upper ones.
     """
     cdef int64_t n = scores.shape[1]
-    cdef Derivatives task
+    cdef DerivativeLoop loop
     if n == 0:
         return
-    task.distribution = DERIVATIVE_KERNELS[kind]
-    task.score, task.y, task.n = &scores[0, 0], &y[0], n
-    task.gradient, task.hessian = &gradient_out[0, 0], &hessian_out[0, 0]
+    loop.distribution = DERIVATIVE_KERNELS[kind]
+    loop.score, loop.y, loop.n = &scores[0, 0], &y[0], n
+    loop.gradient, loop.hessian = &gradient_out[0, 0], &hessian_out[0, 0]
     if n < MIN_ROWS_FOR_TEAM:
         n_threads = 1
-    run_shares(distribution_block, &task, n, BLOCK, n_threads, n)
+    run_shares(distribution_body, &loop, n, BLOCK, n_threads, n)
 
 
 def likelihoods(
@@ -243,7 +243,7 @@ cdef void class_losses(
         class_errors(score, stride, n_classes, correct, top_k, n, loss_out)
 
 
-cdef struct LossSums:
+cdef struct SumLoop:
     # One of both is not NULL for losses of one score and for distributions. If both are NULL, the
     # losses are those of classes.
     loss_values rows
@@ -258,24 +258,24 @@ cdef struct LossSums:
     int64_t* sums             # for each thread, EXACT_SIZE integers
 
 
-cdef void sum_block(void* context, Py_ssize_t start, Py_ssize_t end, int thread) noexcept nogil:
+cdef void sum_body(void* context, Py_ssize_t start, Py_ssize_t end, int thread) noexcept nogil:
     cdef:
-        LossSums* task = <LossSums*>context
-        double* loss = task.losses + thread * 2 * EXACT_BLOCK
-        const double* y = task.y + start
-        const double* prediction = task.prediction + start
+        SumLoop* loop = <SumLoop*>context
+        double* loss = loop.losses + thread * 2 * EXACT_BLOCK
+        const double* y = loop.y + start
+        const double* prediction = loop.prediction + start
         int64_t size = end - start
-    if task.rows != NULL:
-        task.rows(y, prediction, task.parameter, size, loss)
-    elif task.likelihood != NULL:
-        task.likelihood(prediction, y, task.n, size, loss)
+    if loop.rows != NULL:
+        loop.rows(y, prediction, loop.parameter, size, loss)
+    elif loop.likelihood != NULL:
+        loop.likelihood(prediction, y, loop.n, size, loss)
     else:
         class_losses(
-            y, prediction, task.n, task.n_classes, <int>task.parameter, size, loss + EXACT_BLOCK,
+            y, prediction, loop.n, loop.n_classes, <int>loop.parameter, size, loss + EXACT_BLOCK,
             loss)
     add_exact(
-        loss, task.weight + start if task.weight != NULL else NULL, size,
-        task.sums + thread * EXACT_SIZE)
+        loss, loop.weight + start if loop.weight != NULL else NULL, size,
+        loop.sums + thread * EXACT_SIZE)
 
 
 cdef sum_losses(
@@ -283,24 +283,24 @@ cdef sum_losses(
     const double[:, ::1] prediction, const double[::1] weight, double parameter,
     int n_threads,
 ):
-    """The exact sum of the losses times weights: see `LossSums`."""
+    """The exact sum of the losses times weights: see `SumLoop`."""
     cdef:
         int64_t n_classes = prediction.shape[0]
         int64_t n = prediction.shape[1]
         int64_t[:, ::1] sums
         double[:, ::1] losses
-        LossSums task
+        SumLoop loop
     if n * n_classes < MIN_SUMMED_FOR_TEAM:
         n_threads = 1
     thread_sums = np.zeros((n_threads, EXACT_SIZE), dtype=np.int64)
     sums, losses = thread_sums, np.empty((n_threads, 2 * EXACT_BLOCK))
     if n > 0:
-        task = LossSums(
+        loop = SumLoop(
             rows, likelihood, &y[0], &prediction[0, 0], NULL, parameter, n_classes, n,
             &losses[0, 0], &sums[0, 0])
         if weight is not None:
-            task.weight = &weight[0]
-        run_shares(sum_block, &task, n, EXACT_BLOCK, n_threads, n * n_classes)
+            loop.weight = &weight[0]
+        run_shares(sum_body, &loop, n, EXACT_BLOCK, n_threads, n * n_classes)
     return thread_sums[0] if n_threads == 1 else thread_sums.sum(axis=0)
 
 

@@ -276,7 +276,7 @@ cdef void weigh(
     negative_out[0] = negative
 
 
-cdef struct Dealing:
+cdef struct DealLoop:
     # A counting sort into buckets: each thread counts and writes one part ("share").
     int64_t n
     int64_t size              # rows of a share; the last one may have fewer
@@ -295,82 +295,82 @@ cdef struct Dealing:
     double* scores            # scores
 
 
-cdef Dealing new_dealing(
+cdef DealLoop new_loop(
     const double[::1] y, const double[::1] score, int n_threads,
 ) noexcept:
     """A counting sort of at least one row, with a share for each thread."""
-    cdef Dealing all
-    all.n = y.shape[0]
-    all.size = (all.n + n_threads - 1) // n_threads
-    all.n_shares = <int>((all.n + all.size - 1) // all.size)
-    all.y, all.score, all.weight = &y[0], &score[0], NULL
-    return all
+    cdef DealLoop loop
+    loop.n = y.shape[0]
+    loop.size = (loop.n + n_threads - 1) // n_threads
+    loop.n_shares = <int>((loop.n + loop.size - 1) // loop.size)
+    loop.y, loop.score, loop.weight = &y[0], &score[0], NULL
+    return loop
 
 
-cdef void run_shares(LoopBody body, Dealing* all) noexcept nogil:
-    parallel_shares(body, all, all.n, all.size, all.n_shares)
+cdef void run_shares(LoopBody body, DealLoop* loop) noexcept nogil:
+    parallel_shares(body, loop, loop.n, loop.size, loop.n_shares)
 
 
-cdef void range_of_share(
+cdef void range_body(
     void* context, Py_ssize_t first, Py_ssize_t end, int thread,
 ) noexcept nogil:
-    cdef Dealing* all = <Dealing*>context
-    cdef double* ends = all.ends + 2 * (first // all.size)
-    range_of_scores(all.score + first, end - first, &ends[0], &ends[1])
+    cdef DealLoop* loop = <DealLoop*>context
+    cdef double* ends = loop.ends + 2 * (first // loop.size)
+    range_of_scores(loop.score + first, end - first, &ends[0], &ends[1])
 
 
-cdef void count_share(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
-    cdef Dealing* all = <Dealing*>context
+cdef void count_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    cdef DealLoop* loop = <DealLoop*>context
     count_buckets(
-        all.score + first, end - first, all.best, all.scale, all.n_buckets,
-        all.next_row + first // all.size * all.n_counters)
+        loop.score + first, end - first, loop.best, loop.scale, loop.n_buckets,
+        loop.next_row + first // loop.size * loop.n_counters)
 
 
-cdef void deal_share(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
-    cdef Dealing* all = <Dealing*>context
+cdef void deal_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    cdef DealLoop* loop = <DealLoop*>context
     deal(
-        all.y + first, all.score + first, all.weight + first if all.weight != NULL else NULL,
-        end - first, all.best, all.scale, all.n_buckets,
-        all.next_row + first // all.size * all.n_counters, all.rows)
+        loop.y + first, loop.score + first, loop.weight + first if loop.weight != NULL else NULL,
+        end - first, loop.best, loop.scale, loop.n_buckets,
+        loop.next_row + first // loop.size * loop.n_counters, loop.rows)
 
 
-cdef void count_rows_of_share(
+cdef void count_rows_body(
     void* context, Py_ssize_t first, Py_ssize_t end, int thread,
 ) noexcept nogil:
-    cdef Dealing* all = <Dealing*>context
+    cdef DealLoop* loop = <DealLoop*>context
     find_counters(
-        all.y + first, all.score + first, end - first, all.best, all.scale, all.n_buckets,
-        all.counter + first)
+        loop.y + first, loop.score + first, end - first, loop.best, loop.scale, loop.n_buckets,
+        loop.counter + first)
     count_rows(
-        all.counter + first, end - first, all.next_row + first // all.size * all.n_counters)
+        loop.counter + first, end - first, loop.next_row + first // loop.size * loop.n_counters)
 
 
-cdef void deal_scores_of_share(
+cdef void deal_scores_body(
     void* context, Py_ssize_t first, Py_ssize_t end, int thread,
 ) noexcept nogil:
-    cdef Dealing* all = <Dealing*>context
+    cdef DealLoop* loop = <DealLoop*>context
     deal_scores(
-        all.score + first, all.counter + first, end - first,
-        all.next_row + first // all.size * all.n_counters, all.scores)
+        loop.score + first, loop.counter + first, end - first,
+        loop.next_row + first // loop.size * loop.n_counters, loop.scores)
 
 
-cdef find_scale(Dealing* all):
+cdef find_scale(DealLoop* loop):
     """Set ``best`` and ``scale`` from the range of all scores."""
-    cdef double[:, ::1] ends = np.empty((all.n_shares, 2))
+    cdef double[:, ::1] ends = np.empty((loop.n_shares, 2))
     cdef double best, worst
     cdef int share
-    all.ends = &ends[0, 0]
+    loop.ends = &ends[0, 0]
     with nogil:
-        run_shares(range_of_share, all)
+        run_shares(range_body, loop)
     worst, best = ends[0, 0], ends[0, 1]
-    for share in range(1, all.n_shares):
+    for share in range(1, loop.n_shares):
         worst = min(worst, ends[share, 0])
         best = max(best, ends[share, 1])
-    all.best = best
-    all.scale = (all.n_buckets - 1) / (best - worst) if best > worst else 0.0
+    loop.best = best
+    loop.scale = (loop.n_buckets - 1) / (best - worst) if best > worst else 0.0
 
 
-cdef struct Buckets:
+cdef struct BucketLoop:
     RankedRow* rows
     const double* scores
     const int64_t* start      # the first row of each bucket, and the end
@@ -383,37 +383,37 @@ cdef struct Buckets:
     int64_t* pairs
 
 
-cdef void sort_some(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
-    cdef Buckets* buckets = <Buckets*>context
+cdef void sort_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    cdef BucketLoop* loop = <BucketLoop*>context
     cdef RankedRow* rows
     cdef int64_t bucket, n
     for bucket in range(first, end):
-        rows = buckets.rows + buckets.start[bucket]
-        n = buckets.start[bucket + 1] - buckets.start[bucket]
-        sort_bucket(rows, n, buckets.work + thread * buckets.work_size)
-        weigh(rows, n, &buckets.positive[bucket + 1], &buckets.negative[bucket + 1])
+        rows = loop.rows + loop.start[bucket]
+        n = loop.start[bucket + 1] - loop.start[bucket]
+        sort_bucket(rows, n, loop.work + thread * loop.work_size)
+        weigh(rows, n, &loop.positive[bucket + 1], &loop.negative[bucket + 1])
 
 
-cdef void measure_some(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
-    cdef Buckets* buckets = <Buckets*>context
-    cdef const int64_t* start = buckets.start
+cdef void area_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    cdef BucketLoop* loop = <BucketLoop*>context
+    cdef const int64_t* start = loop.start
     cdef int64_t bucket
     for bucket in range(first, end):
-        buckets.areas[bucket] = buckets.area_under(
-            buckets.rows + start[bucket], start[bucket + 1] - start[bucket],
-            buckets.positive[bucket], buckets.negative[bucket])
+        loop.areas[bucket] = loop.area_under(
+            loop.rows + start[bucket], start[bucket + 1] - start[bucket],
+            loop.positive[bucket], loop.negative[bucket])
 
 
-cdef void pair_some(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+cdef void pair_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
     """Count the pairs in some buckets, in which positive rows come first."""
-    cdef Buckets* buckets = <Buckets*>context
+    cdef BucketLoop* loop = <BucketLoop*>context
     cdef const int64_t* start
     cdef int64_t bucket
     for bucket in range(first, end):
-        start = buckets.start + 2 * bucket
-        buckets.pairs[bucket] = pairs_of_bucket(
-            buckets.scores + start[0], start[1] - start[0], start[2] - start[1],
-            buckets.work + thread * buckets.work_size)
+        start = loop.start + 2 * bucket
+        loop.pairs[bucket] = pairs_of_bucket(
+            loop.scores + start[0], start[1] - start[0], start[2] - start[1],
+            loop.work + thread * loop.work_size)
 
 
 cdef class Ranking:
@@ -448,21 +448,21 @@ cdef class Ranking:
     ):
         """Distribute the rows into buckets by score: a counting sort."""
         cdef int64_t[:, ::1] next_row
-        cdef Dealing all
+        cdef DealLoop loop
         self.start = np.zeros(self.n_buckets + 1, dtype=np.int64)
         if y.shape[0] == 0:
             return
-        all = new_dealing(y, score, self.n_threads)
-        all.n_buckets = all.n_counters = self.n_buckets
-        next_row = np.zeros((all.n_shares, all.n_counters), dtype=np.int64)
-        all.next_row, all.rows = &next_row[0, 0], self.rows
+        loop = new_loop(y, score, self.n_threads)
+        loop.n_buckets = loop.n_counters = self.n_buckets
+        next_row = np.zeros((loop.n_shares, loop.n_counters), dtype=np.int64)
+        loop.next_row, loop.rows = &next_row[0, 0], self.rows
         if weight is not None:
-            all.weight = &weight[0]
-        find_scale(&all)
+            loop.weight = &weight[0]
+        find_scale(&loop)
         with nogil:
-            run_shares(count_share, &all)
-            counts_to_rows(all.next_row, all.n_shares, all.n_counters, &self.start[0])
-            run_shares(deal_share, &all)
+            run_shares(count_body, &loop)
+            counts_to_rows(loop.next_row, loop.n_shares, loop.n_counters, &self.start[0])
+            run_shares(deal_body, &loop)
 
     cdef _sort(self):
         """Sort the buckets, and sum the weights before each of them."""
@@ -470,14 +470,14 @@ cdef class Ranking:
             int64_t longest = longest_bucket(self.start)
             double[:, ::1] work = np.empty((self.n_threads, WORK_PER_ROW * longest + 2))
             double[:, ::1] weights = np.zeros((2, self.n_buckets + 1))
-            Buckets buckets
+            BucketLoop loop
             int64_t bucket
-        buckets.rows, buckets.start = self.rows, &self.start[0]
-        buckets.work, buckets.work_size = &work[0, 0], work.shape[1]
-        buckets.positive, buckets.negative = &weights[0, 0], &weights[1, 0]
+        loop.rows, loop.start = self.rows, &self.start[0]
+        loop.work, loop.work_size = &work[0, 0], work.shape[1]
+        loop.positive, loop.negative = &weights[0, 0], &weights[1, 0]
         with nogil:
             parallel_for(
-                sort_some, &buckets, self.n_buckets, BUCKETS_PER_TASK, self.n_threads)
+                sort_body, &loop, self.n_buckets, BUCKETS_PER_TASK, self.n_threads)
         for bucket in range(self.n_buckets):
             weights[0, bucket + 1] += weights[0, bucket]
             weights[1, bucket + 1] += weights[1, bucket]
@@ -488,14 +488,14 @@ cdef class Ranking:
         cdef:
             double[::1] areas = np.empty(self.n_buckets)
             double total = 0.0
-            Buckets buckets
+            BucketLoop loop
             int64_t bucket
-        buckets.rows, buckets.start = self.rows, &self.start[0]
-        buckets.positive, buckets.negative = &self.before[0, 0], &self.before[1, 0]
-        buckets.area_under, buckets.areas = area_under, &areas[0]
+        loop.rows, loop.start = self.rows, &self.start[0]
+        loop.positive, loop.negative = &self.before[0, 0], &self.before[1, 0]
+        loop.area_under, loop.areas = area_under, &areas[0]
         with nogil:
             parallel_for(
-                measure_some, &buckets, self.n_buckets, BUCKETS_PER_TASK, self.n_threads)
+                area_body, &loop, self.n_buckets, BUCKETS_PER_TASK, self.n_threads)
         for bucket in range(self.n_buckets):
             total += areas[bucket]
         return total
@@ -556,11 +556,11 @@ cdef int64_t count_all_pairs(
             (n_threads, (2 + WORK_PER_ROW) * longest_bucket(start[::2].copy()) + 2))
         int64_t[::1] pairs = np.empty(n_buckets, dtype=np.int64)
         int64_t total = 0, positive = 0, bucket
-        Buckets buckets
-    buckets.scores, buckets.start, buckets.pairs = scores, &start[0], &pairs[0]
-    buckets.work, buckets.work_size = &work[0, 0], work.shape[1]
+        BucketLoop loop
+    loop.scores, loop.start, loop.pairs = scores, &start[0], &pairs[0]
+    loop.work, loop.work_size = &work[0, 0], work.shape[1]
     with nogil:
-        parallel_for(pair_some, &buckets, n_buckets, BUCKETS_PER_TASK, n_threads)
+        parallel_for(pair_body, &loop, n_buckets, BUCKETS_PER_TASK, n_threads)
     for bucket in range(n_buckets):
         total += pairs[bucket] + (
             2 * positive * (start[2 * bucket + 2] - start[2 * bucket + 1]))
@@ -578,18 +578,18 @@ cdef double area_of_pairs(const double[::1] y, const double[::1] score, int n_th
         int64_t[:, ::1] next_row
         int64_t[::1] start = np.zeros(2 * n_buckets + 1, dtype=np.int64)
         int64_t positive = 0, pairs, bucket
-        Dealing all
+        DealLoop loop
     if n == 0:
         return NAN
-    all = new_dealing(y, score, n_threads)
-    all.n_buckets, all.n_counters = n_buckets, 2 * n_buckets
-    next_row = np.zeros((all.n_shares, all.n_counters), dtype=np.int64)
-    all.next_row, all.counter, all.scores = &next_row[0, 0], &counter[0], &dealt[0]
-    find_scale(&all)
+    loop = new_loop(y, score, n_threads)
+    loop.n_buckets, loop.n_counters = n_buckets, 2 * n_buckets
+    next_row = np.zeros((loop.n_shares, loop.n_counters), dtype=np.int64)
+    loop.next_row, loop.counter, loop.scores = &next_row[0, 0], &counter[0], &dealt[0]
+    find_scale(&loop)
     with nogil:
-        run_shares(count_rows_of_share, &all)
-        counts_to_rows(all.next_row, all.n_shares, all.n_counters, &start[0])
-        run_shares(deal_scores_of_share, &all)
+        run_shares(count_rows_body, &loop)
+        counts_to_rows(loop.next_row, loop.n_shares, loop.n_counters, &start[0])
+        run_shares(deal_scores_body, &loop)
     for bucket in range(n_buckets):
         positive += start[2 * bucket + 1] - start[2 * bucket]
     if positive == 0 or positive == n:

@@ -175,7 +175,7 @@ cdef struct QueryLoop:
     Watch watch
 
 
-cdef void visit_some(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+cdef void query_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
     cdef QueryLoop* loop = <QueryLoop*>context
     cdef int64_t start
     cdef Py_ssize_t query
@@ -199,7 +199,7 @@ cdef void visit_queries(
     if boundaries[n_queries] < MIN_ROWS_FOR_TEAM:
         n_threads = 1
     with nogil:
-        parallel_for(visit_some, &loop, n_queries, QUERIES_PER_TASK, n_threads)
+        parallel_for(query_body, &loop, n_queries, QUERIES_PER_TASK, n_threads)
     end_watch(&loop.watch)
 
 

@@ -95,8 +95,8 @@ class RowPartition:
 
     def _send_to_first(self, value: Any) -> list[Any]:
         """The values of all ranks on rank 0; on other ranks, Nones."""
-        n_others = self.collectives.n_ranks - 1
-        return self.collectives.all_to_all([value, *[None] * n_others])
+        n_peers = self.collectives.n_ranks - 1
+        return self.collectives.all_to_all([value, *[None] * n_peers])
 
     def all_gather(self, values: NDArray[Any]) -> NDArray[Any]:
         """The values of the rows of all processes, along the last axis, in order."""

@@ -220,7 +220,7 @@ def _linear_models(
         "constant": constant,
         "lower": linear.lower,
         "upper": linear.upper,
-        "otherwise": leaf_value,
+        "fallback": leaf_value,
         "coefficient": linear.coefficient,
         "mean": linear.mean,
         "slot": slot.astype(np.int32),

@@ -217,8 +217,8 @@ def _draw(ax: Axes, tree: TreeLabels, horizontal: bool, resized: Figure | None) 
             line: Style = {"color": _PATH, "zorder": 1.1} if node.on_path else _EDGE
             ax.plot(*np.transpose(corners)[::step], **line | pen)
             above = bend + _MARGIN, middle - 2
-            beside = middle + _MARGIN, start - _MARGIN
-            edge.set_position(above if horizontal else beside)
+            alongside = middle + _MARGIN, start - _MARGIN
+            edge.set_position(above if horizontal else alongside)
     for text in (*texts, *edges):
         text.set_fontsize(scale * float(text.get_fontsize()))
     if tree.has_constraints:

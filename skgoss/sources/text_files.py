@@ -429,7 +429,7 @@ def _all_or_none(what: str, of_files: list[Any]) -> Any:
     return np.concatenate(of_files)
 
 
-# --- Files beside the files -----------------------------------------------------------
+# --- Side files -----------------------------------------------------------------------
 
 
 def _fields_in_files(

@@ -31,8 +31,8 @@ cdef inline uint64_t folded(uint64_t key, Fold fold) noexcept nogil:
 
 cdef bint find_fold(const uint64_t* key, int64_t n, Fold* fold_out) noexcept nogil:
     """Find the fold of some keys; false if they are sorted."""
-    cdef uint64_t least_negative = UINT64_MAX, least_positive = UINT64_MAX
-    cdef uint64_t greatest_negative = 0, greatest = 0
+    cdef uint64_t min_negative = UINT64_MAX, min_positive = UINT64_MAX
+    cdef uint64_t max_negative = 0, greatest = 0
     cdef uint64_t previous = 0
     cdef uint64_t sign
     cdef bint disorder = False
@@ -42,14 +42,14 @@ cdef bint find_fold(const uint64_t* key, int64_t n, Fold* fold_out) noexcept nog
         previous = key[i]
         # All bits are set for a value that is not negative, none for a negative one.
         sign = 0 - (previous >> 63)
-        least_negative = min(least_negative, previous | sign)
-        least_positive = min(least_positive, previous | ~sign)
-        greatest_negative = max(greatest_negative, previous & ~sign)
+        min_negative = min(min_negative, previous | sign)
+        min_positive = min(min_positive, previous | ~sign)
+        max_negative = max(max_negative, previous & ~sign)
         greatest = max(greatest, previous)
-    fold_out.negative = least_negative if greatest_negative > 0 else 0
-    fold_out.positive = least_positive
-    if greatest_negative > 0:
-        fold_out.positive -= greatest_negative - least_negative + 1
+    fold_out.negative = min_negative if max_negative > 0 else 0
+    fold_out.positive = min_positive
+    if max_negative > 0:
+        fold_out.positive -= max_negative - min_negative + 1
     fold_out.n_bits = bit_length(folded(greatest, fold_out[0]))
     return disorder
 

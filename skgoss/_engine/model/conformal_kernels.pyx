@@ -7,27 +7,27 @@ from libc.stdlib cimport free, malloc
 from skgoss._engine.threads cimport parallel_shares
 
 cdef enum:
-    # Below this number of searches, starting a thread team costs more than it saves.
+    # Below this number of searches, starting threads costs more than it saves.
     MIN_FOR_TEAM = 2000
     ROWS_PER_TASK = 64
 
 
-# Sorted scores in groups.
+# Conformity scores in groups, sorted in each group.
 cdef struct Groups:
     int64_t n
     const int64_t* start
     const double* score
-    const double* weight      # the sum up to each score of its group
+    const double* weight      # the cumulative weight up to each score of a group
 
 
-# The positions in a group that the quantile may still have.
+# The positions in a group where the quantile may be.
 cdef struct Span:
     int64_t first
     int64_t stop
-    int64_t reached           # the first position above the value that is tried
+    int64_t above             # the first position whose value is above the candidate
 
 
-# A row: what the scores of each group are scaled by and added to.
+# A row: the values of each group are center + score * scale.
 cdef struct ScoredRow:
     const double* center
     const double* scale
@@ -39,32 +39,32 @@ cdef inline double value(
     return row.center[group] + groups.score[at] * row.scale[group]
 
 
-cdef inline double reach(
-    const Groups* groups, ScoredRow row, double tried, Span* spans_inout,
+cdef inline double weight_up_to(
+    const Groups* groups, ScoredRow row, double candidate, Span* spans_inout,
 ) noexcept nogil:
-    """Find the first position above a value in each group; return the weight below it."""
+    """The weight of the values up to a candidate; sets ``above`` of each span."""
     cdef double weight = 0.0
     cdef int64_t group, first, stop, middle
     for group in range(groups.n):
         first, stop = spans_inout[group].first, spans_inout[group].stop
         while first < stop:
             middle = (first + stop) // 2
-            if value(groups, row, group, middle) <= tried:
+            if value(groups, row, group, middle) <= candidate:
                 first = middle + 1
             else:
                 stop = middle
-        spans_inout[group].reached = first
+        spans_inout[group].above = first
         if first > groups.start[group]:
             weight += groups.weight[first - 1]
     return weight
 
 
 cdef inline int64_t widest(const Groups* groups, const Span* spans) noexcept nogil:
-    """The group with the most positions left; -1 if none has one."""
-    cdef int64_t group, found = -1, most = 0
+    """The group with the most positions; -1 if no positions remain."""
+    cdef int64_t group, found = -1, n = 0
     for group in range(groups.n):
-        if spans[group].stop - spans[group].first > most:
-            most = spans[group].stop - spans[group].first
+        if spans[group].stop - spans[group].first > n:
+            n = spans[group].stop - spans[group].first
             found = group
     return found
 
@@ -73,39 +73,40 @@ cdef double quantile(
     const Groups* groups, const double* center, const double* scale, double needed,
     Span* spans_out,
 ) noexcept nogil:
-    """The smallest value up to which there is the weight ``needed``.
+    """The smallest value whose cumulative weight over all groups is at least ``needed``.
 
-    The middle value of the group with the most positions left is tried, again and again.
+    This is a binary search in several sorted groups at once. In each step, the candidate is the
+    middle value of the group with the most positions.
     """
     cdef ScoredRow row = ScoredRow(center, scale)
-    cdef double tried, found = INFINITY
+    cdef double candidate, found = INFINITY
     cdef int64_t group, middle, k
     for k in range(groups.n):
         spans_out[k].first, spans_out[k].stop = groups.start[k], groups.start[k + 1]
     group = widest(groups, spans_out)
     while group >= 0:
         middle = (spans_out[group].first + spans_out[group].stop) // 2
-        tried = value(groups, row, group, middle)
-        if reach(groups, row, tried, spans_out) >= needed:
-            found = tried
+        candidate = value(groups, row, group, middle)
+        if weight_up_to(groups, row, candidate, spans_out) >= needed:
+            found = candidate
             for k in range(groups.n):
-                spans_out[k].stop = spans_out[k].reached
+                spans_out[k].stop = spans_out[k].above
             spans_out[group].stop = middle
         else:
             for k in range(groups.n):
-                spans_out[k].first = spans_out[k].reached
+                spans_out[k].first = spans_out[k].above
         group = widest(groups, spans_out)
     return found
 
 
 cdef struct QuantileLoop:
     Groups groups
-    const double* center      # of each row, one for each group
+    const double* center      # (n_rows, n_groups)
     const double* scale
     const double* needed
     int64_t n_needed
-    Span* spans               # of each thread, one for each group
-    double* quantiles         # of each row, `n_needed`
+    Span* spans               # (n_threads, n_groups)
+    double* quantiles         # (n_rows, n_needed)
 
 
 cdef void quantile_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
@@ -123,17 +124,17 @@ def quantiles(
     const double[:, ::1] center, const double[:, ::1] scale, const double[::1] needed,
     int n_threads, double[:, ::1] quantiles_out,
 ):
-    """The smallest values up to which there is enough weight.
+    """Write the smallest values whose cumulative weights are at least ``needed``.
 
     The values of a row are ``center + score * scale``, with the center and the scale of
     the score's group.
 
-    - ``score``, (n,): rises within each group.
-    - ``weight``, (n,): the sum of the weights of the group up to each score.
-    - ``start``, (n_groups + 1,): where the scores of each group begin.
+    - ``score``, (n,): ascending in each group.
+    - ``weight``, (n,): the cumulative weight of the group up to each score.
+    - ``start``, (n_groups + 1,): the first score of each group, and n.
     - ``center``, ``scale``, (n_rows, n_groups): scales must not be negative.
-    - ``needed``, (n_needed,): the weights that are enough.
-    - ``quantiles_out``, (n_rows, n_needed): infinity if the weight of all scores is not enough.
+    - ``needed``, (n_needed,): weights.
+    - ``quantiles_out``, (n_rows, n_needed): infinity if ``needed`` is above the total weight.
     """
     cdef int64_t n_rows = center.shape[0], n_groups = center.shape[1]
     cdef QuantileLoop loop

@@ -1,36 +1,38 @@
 /* SHAP values of a block of rows: one pass down and up a tree, in vectors over rows.
  *
- * Let each feature be known with probability s, independently of the others. Then a node has the
- * weight P(s), a product over the features j on its path:
+ * If each feature is known with probability s, independently of the others, a row reaches a node
+ * with the probability P(s), the weight of the node. It is a product over the features j on the
+ * path from the root to the node:
  *     P = prod_j (s o_j + (1 - s) z_j),
- *     o_j = 1 if the row takes the path at all nodes of j above, else 0: "on the path" of j,
- *     z_j = the share of the training rows that do.
- * G(s) is the value that is expected below a node of weight 1. The derivative of the expected
- * value of the tree along one feature, integrated over s from 0 to 1, is the SHAP value of the
- * feature (Owen, "Multilinear extensions of games", Management Science 18, 1972). It is a
- * polynomial in s, so Gauss-Legendre points make the integral exact.
+ *     o_j = 1 if the row follows the path at all nodes above that test j ("on the path"), else 0,
+ *     z_j = the product over these nodes of the fractions of training rows that follow the path.
+ * G(s) is the expected value below a node of weight 1. The derivative of the expected value of the
+ * tree by the probability s of one feature, integrated over s from 0 to 1, is the SHAP value of
+ * the feature (Owen, "Multilinear extensions of games", Management Science 18, 1972). It is a
+ * polynomial in s, so Gauss-Legendre quadrature is exact.
  *
- * At a node that tests feature j, with z before its test, the near child's share p of the node's
- * rows, and z' = z p:
+ * At a node that tests feature j, with z above the node, the fraction p of the node's rows that go
+ * to the near child, and z' = z p:
  *     P_near = a P,   P_far = P - P_near,   G = G_far + a (G_near - G_far),
  *     SHAP value of j: + f * integral of e P (G_near - G_far) ds,
  *     c = s + (1 - s) z,   e = 1 / c^2,
  *     rows on the path that go near:  a = (s + (1 - s) z') / c,   f = z - z',
  *     rows on the path that go far:   a = (1 - s) z' / c,         f = -z',
  *     rows off the path:              a = p,                      f = 0.
- * For rows on the path, the weight of the node has the factor c of feature j, and that of the near
- * child s o' + (1 - s) z' instead: their ratio is a, and f e is the derivative of a by s.
- * At the first node of j on the path, z = 1, c = 1 and all rows are on the path.
+ * For rows on the path, feature j contributes the factor c to the weight of the node and the factor
+ * s o' + (1 - s) z' to that of the near child. Their ratio is a, and f e is the derivative of a
+ * by s. At the first node of j on the path, z = 1, c = 1 and all rows are on the path.
  *
- * Of the two children, `near` is the first: an inner node if there is one.
+ * The near child is the one whose steps come first: an inner node if there is one.
  *
- * A linear leaf expects the mean of each of its columns that is not known. So its value is
+ * In a linear leaf, columns that are not known are replaced by their means. So its value is
  *     G = b + sum_j v_j s o_j / c_j,
- * with b the value at the means, v_j what the term of column j adds to it, and c_j that of the
- * leaf. In addition to what its weight does, term j adds v_j o_j z_j P / c_j^2 to the derivative
- * along j. Only columns with o_j = 1 count for bounds and missing values. Where the value leaves
- * the bounds, all v_j are made smaller by one factor. Where columns are missing, they share the
- * difference between the value without terms and b, and the others add nothing. */
+ * where b is the value at the means, v_j is the contribution of the term of column j, and c_j is
+ * the c of the leaf. In addition to its effect on the weight, feature j then has the derivative
+ * v_j o_j z_j P / c_j^2. Bounds and missing values consider only columns with o_j = 1. If the value
+ * exceeds a bound, all v_j are multiplied by one factor. If columns are missing, the difference
+ * between the leaf's fallback value and b is divided equally among them, and other columns
+ * contribute nothing. */
 #ifndef SKGOSS_CONTRIBUTION_KERNELS_H
 #define SKGOSS_CONTRIBUTION_KERNELS_H
 
@@ -41,20 +43,21 @@
 #include "simd.h"
 #include "tree_steps.h"
 
-/* The constants of a node at each point: a (of a fork, G) of rows on the path that go near, and
- * that go far; e; and for pairs (1 - z') / c' of rows that go along, near and far. */
-enum { SHAP_NEAR, SHAP_FAR, SHAP_SQUARE, SHAP_ALONG, SHAP_WIDTH = SHAP_ALONG + 2 };
+/* The constants of a node at each quadrature point: a (for forks, G) of rows on the path that go
+ * near, and of those that go far; e; and for pairs (1 - z') / c' of rows that follow a path to the
+ * near child, and to the far one. */
+enum { SHAP_NEAR, SHAP_FAR, SHAP_SQUARE, SHAP_ON_PATH, SHAP_WIDTH = SHAP_ON_PATH + 2 };
 #define SHAP_CONSTANTS (SHAP_WIDTH * SHAP_POINTS)
 
-/* The constants of all nodes of a tree at the points of a pass: rows share them, so divisions
- * are made once a node and not once a row. */
+/* Write the constants of all nodes of a tree at the points of a pass. They are the same for all
+ * rows, so that divisions are computed once for each node. */
 SIMD_KERNEL(shap_fill, (const shap_node *nodes, int64_t n_nodes, const double *known,
              const double *unknown, int with_pairs, double *table_out),
             (nodes, n_nodes, known, unknown, with_pairs, table_out))
 {
     for (int64_t i = 0; i < n_nodes; i++, table_out += SHAP_CONSTANTS) {
         const shap_node *node = nodes + i;
-        const double z = node->share_above, near = z * node->near_share, far = z - near;
+        const double z = node->fraction_above, near = z * node->near_fraction, far = z - near;
         const double base = node->is_fork ? node->far_value : 0.0;
         const double scale = node->is_fork ? node->difference : 1.0;
         for (int q = 0; q < SHAP_POINTS; q++) {
@@ -65,15 +68,16 @@ SIMD_KERNEL(shap_fill, (const shap_node *nodes, int64_t n_nodes, const double *k
             table_out[SHAP_SQUARE * SHAP_POINTS + q] = inverse * inverse;
         }
         for (int q = 0; with_pairs && q < SHAP_POINTS; q++) {
-            table_out[SHAP_ALONG * SHAP_POINTS + q]
+            table_out[SHAP_ON_PATH * SHAP_POINTS + q]
                 = (1.0 - near) / (known[q] + unknown[q] * near);
-            table_out[(SHAP_ALONG + 1) * SHAP_POINTS + q]
+            table_out[(SHAP_ON_PATH + 1) * SHAP_POINTS + q]
                 = (1.0 - far) / (known[q] + unknown[q] * far);
         }
     }
 }
 
-/* A tree as a block of rows meets it; `n` points of the quadrature. */
+/* A tree, a block of rows and `n` quadrature points: the input, the work space and the sums of a
+ * run. */
 typedef struct {
     const shap_step *steps;
     int64_t n_steps;
@@ -84,25 +88,25 @@ typedef struct {
     const double *known;    /* s */
     const double *unknown;  /* 1 - s */
     const double *weight;
-    const double *minus_inverse; /* -1 / (1 - s): (o - z) / c of rows off a path */
+    const double *minus_inverse; /* -1 / (1 - s), which is (o - z) / c for rows off the path */
     const double *values;
     int64_t stride;         /* between columns of values */
     int n;
-    double *P, *G;          /* by place, point and row */
-    int64_t *goes_near, *followed; /* by depth and row: see shap_decide */
-    double *sum, *pair_sum; /* by slot or pair, and row */
+    double *P, *G;          /* (places, points, rows) */
+    int64_t *goes_near, *followed; /* (depths, rows): masks, see shap_route */
+    double *sum, *pair_sum; /* (slots, rows) and (pairs, rows) */
 } shap_run;
 
-/* GCC would unroll the loop before it makes vectors of it, and then could not. */
+/* Without the pragma, GCC unrolls the loop before it vectorizes, and then cannot. */
 #if defined(__GNUC__)
 #define EACH_ROW _Pragma("GCC unroll 1") for (int r = 0; r < SHAP_ROWS; r++)
 #else
 #define EACH_ROW for (int r = 0; r < SHAP_ROWS; r++)
 #endif
 
-/* Which rows go to the near child, and which have followed the path at all nodes above that
- * test the same feature. */
-static SIMD_INLINE void shap_decide(const shap_run *run, const shap_step *step,
+/* Write masks of the rows that go to the near child, and of the rows that have followed the path at
+ * all nodes above that test the same feature. */
+static SIMD_INLINE void shap_route(const shap_run *run, const shap_step *step,
                                     int64_t *restrict near_out, int64_t *restrict followed_out)
 {
     const double *value = run->values + step->column * run->stride;
@@ -119,25 +123,25 @@ static SIMD_INLINE void shap_decide(const shap_run *run, const shap_step *step,
     }
 }
 
-/* The first number where all bits of the mask are set, the second where none is: in plain bit
- * operations, as SSE2 has no other choice of 64 bits. */
-static SIMD_INLINE double shap_choice(int64_t mask, double first, double second)
+/* The first number if all bits of the mask are set, the second if none is. It is computed with bit
+ * operations, as SSE2 has no blend of 64-bit numbers. */
+static SIMD_INLINE double shap_select(int64_t mask, double first, double second)
 {
     union { double number; int64_t bits; } one = {first}, other = {second};
     one.bits = (one.bits & mask) | (other.bits & ~mask);
     return one.number;
 }
 
-/* The constant of a row: the first if it goes near, the second if it goes far, both of rows
- * that have followed the feature's path, and the third of all others. */
-static SIMD_INLINE double shap_chosen(const int is_first, int64_t near, int64_t followed,
+/* The constant of a row: `first` if it goes near, `second` if it goes far, or `off_path` if it has
+ * not followed the path at the nodes above with the same feature. */
+static SIMD_INLINE double shap_select_constant(const int is_first, int64_t near, int64_t followed,
                                       double first, double second, double off_path)
 {
-    const double chosen = shap_choice(near, first, second);
-    return is_first ? chosen : shap_choice(followed, chosen, off_path);
+    const double chosen = shap_select(near, first, second);
+    return is_first ? chosen : shap_select(followed, chosen, off_path);
 }
 
-/* From a node to its children: P_near = a P, P_far = P - P_near. */
+/* The step from a node down to its children: P_near = a P, P_far = P - P_near. */
 static SIMD_INLINE void shap_down(const shap_run *run, const shap_step *step, int n,
                                   const int is_first, const int far_is_leaf)
 {
@@ -150,7 +154,7 @@ static SIMD_INLINE void shap_down(const shap_run *run, const shap_step *step, in
     double *restrict P_far = P_near + size;
     const double off_path = step->off_path;
     int64_t near[SHAP_ROWS], followed[SHAP_ROWS];
-    shap_decide(run, step, near, followed);
+    shap_route(run, step, near, followed);
     EACH_ROW near_out[r] = near[r];
     EACH_ROW followed_out[r] = followed[r];
     for (int q = 0; q < n; q++) {
@@ -159,7 +163,7 @@ static SIMD_INLINE void shap_down(const shap_run *run, const shap_step *step, in
         EACH_ROW {
             const double p = P[q * SHAP_ROWS + r];
             const double part
-                = p * shap_chosen(is_first, near[r], followed[r], first, second, off_path);
+                = p * shap_select_constant(is_first, near[r], followed[r], first, second, off_path);
             P_near[q * SHAP_ROWS + r] = part;
             if (!far_is_leaf)
                 P_far[q * SHAP_ROWS + r] = p - part;
@@ -167,8 +171,9 @@ static SIMD_INLINE void shap_down(const shap_run *run, const shap_step *step, in
     }
 }
 
-/* Add to the sums of the pairs what a node's derivative has in common with those of the other
- * features on its path. */
+/* Add the interactions of a node's feature with the other features on its path. Each is the
+ * derivative of the node's derivative by the probability s of the other feature, whose factor
+ * s o + (1 - s) z = c has the derivative o - z: so `part` is multiplied by (o - z) / c. */
 static SIMD_INLINE void shap_add_pairs(const shap_run *run, int64_t first_pair,
                                        int32_t n_pairs, int n, const double *restrict part,
                                        const double *restrict factor)
@@ -179,21 +184,21 @@ static SIMD_INLINE void shap_add_pairs(const shap_run *run, int64_t first_pair,
         const int64_t *followed = run->followed + (pair->edge >> 1) * SHAP_ROWS;
         const int64_t far = -(int64_t)(pair->edge & 1);
         const double *along = run->table + (int64_t)pair->node * SHAP_CONSTANTS
-                              + (SHAP_ALONG + (pair->edge & 1)) * SHAP_POINTS;
+                              + (SHAP_ON_PATH + (pair->edge & 1)) * SHAP_POINTS;
         double *restrict sum = run->pair_sum + pair->pair * SHAP_ROWS;
         double total[SHAP_ROWS] = {0.0};
         int64_t on_path[SHAP_ROWS];
         EACH_ROW on_path[r] = followed[r] & (near[r] ^ far);
         for (int q = 0; q < n; q++) {
             const double on = along[q], off = run->minus_inverse[q];
-            EACH_ROW total[r] += part[q * SHAP_ROWS + r] * shap_choice(on_path[r], on, off);
+            EACH_ROW total[r] += part[q * SHAP_ROWS + r] * shap_select(on_path[r], on, off);
         }
         EACH_ROW sum[r] += factor[r] * total[r];
     }
 }
 
-/* From the children back to a node: G = G_far + a (G_near - G_far), and f times the integral of
- * e P (G_near - G_far) is added to the SHAP value of its feature. */
+/* The step from the children up to a node: G = G_far + a (G_near - G_far), and f times the integral
+ * of e P (G_near - G_far) is added to the SHAP value of its feature. */
 static SIMD_INLINE void shap_up(const shap_run *run, const shap_step *step, int n,
                                 const int is_first, const int far_is_leaf, const int is_fork,
                                 const int with_pairs)
@@ -212,7 +217,7 @@ static SIMD_INLINE void shap_up(const shap_run *run, const shap_step *step, int 
     double total[SHAP_ROWS] = {0.0}, factor[SHAP_ROWS];
     double parts[SHAP_POINTS * SHAP_ROWS];
     if (is_fork) {
-        shap_decide(run, step, near, followed);
+        shap_route(run, step, near, followed);
     } else {
         EACH_ROW near[r] = run->goes_near[(step->place >> 1) * SHAP_ROWS + r];
         EACH_ROW followed[r] = run->followed[(step->place >> 1) * SHAP_ROWS + r];
@@ -223,7 +228,7 @@ static SIMD_INLINE void shap_up(const shap_run *run, const shap_step *step, int 
         const double square = table[SHAP_SQUARE * SHAP_POINTS + q];
         EACH_ROW {
             const double chosen
-                = shap_chosen(is_first, near[r], followed[r], first, second, off_path);
+                = shap_select_constant(is_first, near[r], followed[r], first, second, off_path);
             double part = P[q * SHAP_ROWS + r];
             if (is_fork) {
                 G[q * SHAP_ROWS + r] = chosen;
@@ -239,15 +244,13 @@ static SIMD_INLINE void shap_up(const shap_run *run, const shap_step *step, int 
             if (with_pairs)
                 parts[q * SHAP_ROWS + r] = part;
         }
-    }
-    EACH_ROW factor[r] = shap_chosen(is_first, near[r], followed[r], near_factor, far_factor, 0.0);
-    EACH_ROW sum[r] += factor[r] * total[r];
-    if (with_pairs)
+    } EACH_ROW factor[r] = shap_select_constant(is_first, near[r], followed[r], near_factor,
+    far_factor, 0.0); EACH_ROW sum[r] += factor[r] * total[r]; if (with_pairs)
         shap_add_pairs(run, step->first_pair, step->n_pairs, n, parts, factor);
 }
 
-/* Which rows have followed the path at all nodes that test a term's column, and what the term
- * adds to the value of those. */
+/* Write the mask of the rows that have followed the path at all nodes that test a term's column,
+ * and the contributions of the term to their values. */
 static SIMD_INLINE void shap_term_values(const shap_run *run, const shap_term *term,
                                          int64_t *restrict on_path_out,
                                          double *restrict added_out)
@@ -257,11 +260,12 @@ static SIMD_INLINE void shap_term_values(const shap_run *run, const shap_term *t
     const int64_t *followed = run->followed + (term->edge >> 1) * SHAP_ROWS;
     const int64_t far = -(int64_t)(term->edge & 1);
     EACH_ROW on_path_out[r] = followed[r] & (near[r] ^ far);
-    EACH_ROW added_out[r] = shap_choice(
+    EACH_ROW added_out[r] = shap_select(
         on_path_out[r], term->coefficient * (value[r] - term->mean), 0.0);
 }
 
-/* The factor of what the terms of a leaf add, and what each missing one adds instead. */
+/* Write the factor of the terms' contributions in each row, and the contribution of each missing
+ * column. */
 static SIMD_INLINE void shap_bound_terms(const shap_run *run, const shap_leaf_model *model,
                                         double *restrict factor_out,
                                         double *restrict missing_out)
@@ -281,11 +285,11 @@ static SIMD_INLINE void shap_bound_terms(const shap_run *run, const shap_leaf_mo
         const double part = total[r] != 0.0 ? (bounded - model->base) / total[r] : 0.0;
         factor_out[r] = n_missing[r] > 0.0 ? 0.0 : is_free ? 1.0 : part;
         missing_out[r]
-            = n_missing[r] > 0.0 ? (model->if_missing - model->base) / n_missing[r] : 0.0;
+            = n_missing[r] > 0.0 ? (model->fallback - model->base) / n_missing[r] : 0.0;
     }
 }
 
-/* G of a linear leaf, and what its terms add to the SHAP values. */
+/* The step of a linear leaf: write G, and add the contributions of its terms to the SHAP values. */
 static SIMD_INLINE void shap_leaf(const shap_run *run, const shap_step *step, int n,
                                   const int with_pairs)
 {
@@ -308,9 +312,9 @@ static SIMD_INLINE void shap_leaf(const shap_run *run, const shap_step *step, in
         EACH_ROW added[r]
             = fabs(added[r]) <= DBL_MAX ? factor[r] * added[r] : missing[r];
         for (int q = 0; q < n; q++) {
-            const double inverse = 1.0 / (run->known[q] + run->unknown[q] * term->share);
+            const double inverse = 1.0 / (run->known[q] + run->unknown[q] * term->fraction);
             const double along = run->known[q] * inverse;
-            const double slope = term->share * inverse * inverse;
+            const double slope = term->fraction * inverse * inverse;
             EACH_ROW {
                 const double part = P[q * SHAP_ROWS + r] * slope;
                 G[q * SHAP_ROWS + r] += added[r] * along;
@@ -325,8 +329,9 @@ static SIMD_INLINE void shap_leaf(const shap_run *run, const shap_step *step, in
     }
 }
 
-/* The compiler makes a version of each loop for each kind of node. */
-static SIMD_INLINE void shap_take(const shap_run *run, const shap_step *step, int n,
+/* A step of a node. The constant arguments make the compiler specialize the loops for each kind of
+ * step. */
+static SIMD_INLINE void shap_dispatch(const shap_run *run, const shap_step *step, int n,
                                   const int is_first, const int with_pairs)
 {
     if (step->kind == SHAP_FORK)
@@ -348,13 +353,13 @@ static SIMD_INLINE void shap_steps(const shap_run *run, int n, const int with_pa
         if (step->kind == SHAP_LEAF)
             shap_leaf(run, step, n, with_pairs);
         else if (step->is_first)
-            shap_take(run, step, n, 1, with_pairs);
+            shap_dispatch(run, step, n, 1, with_pairs);
         else
-            shap_take(run, step, n, 0, with_pairs);
+            shap_dispatch(run, step, n, 0, with_pairs);
     }
 }
 
-/* The contributions of one tree to a block of rows. */
+/* Add the contributions of one tree to the sums of a block of rows. */
 SIMD_KERNEL(shap_block, (const shap_run *run, int with_pairs), (run, with_pairs))
 {
     for (int q = 0; q < run->n; q++)

@@ -1,16 +1,16 @@
 """Exact SHAP values of trees, and their interactions.
 
 They are the path-dependent values of Lundberg et al. ("Consistent Individualized Feature
-Attribution for Tree Ensembles", 2018): where a feature is not known, the rows of both children
-count by their numbers. `contribution_kernels.h` has the formulas, `tree_steps.pyx` a picture of a
-tree and of the steps in which rows pass it.
+Attribution for Tree Ensembles", 2018): where a feature is not known, both children are weighted by
+their numbers of training rows. `contribution_kernels.h` has the formulas, `tree_steps.pyx` a
+picture of a tree and of the steps by which rows pass through it.
 """
 
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, malloc
 
 from skgoss._engine.columns.column_kernels cimport read_columns
-from skgoss._engine.model.contribution_tiles cimport Call, blocks_of_tile, explain_rows
+from skgoss._engine.model.contribution_tiles cimport Call, tile_blocks, explain_rows
 from skgoss._engine.model.predict cimport Predictor
 from skgoss._engine.model.quadrature cimport QuadratureRule, free_rule, make_rule
 from skgoss._engine.model.tree_steps cimport SHAP_POINTS, SHAP_ROWS, TreeSteps
@@ -18,7 +18,7 @@ from skgoss._engine.signals cimport Watch, end_watch, start_watch
 
 import numpy as np
 
-# Nodes times rows below which a second thread costs more than it brings.
+# Below this number of nodes times rows, starting threads costs more than it saves.
 cdef int64_t MIN_WORK_FOR_TEAM = 20_000
 
 
@@ -28,27 +28,28 @@ cdef class Explainer:
     A slot is a column in the trees of one score.
 
     - ``predictor``: the tables of the same trees.
-    - ``leaf_start``, (n_trees + 1,).
-    - ``leaf_count``, (n_leaves,): rows that the leaves hold; below zero counts as zero.
-    - ``leaf_value``, (n_leaves,): of a linear leaf, its value at the means of its columns.
+    - ``leaf_start``, (n_trees + 1,): the first leaf of each tree, and n_leaves.
+    - ``leaf_count``, (n_leaves,): the number of training rows of each leaf; negative numbers count
+      as 0.
+    - ``leaf_value``, (n_leaves,): for a linear leaf, its value at the means of its columns.
     - ``slot``, (n_nodes,): the slot of each inner node.
-    - ``with_pairs``: whether it is for interactions.
-    - ``leaf_models``: None, or a dict of arrays of linear leaves. By leaf ``start``,
-      (n_leaves + 1,), where its terms begin; ``constant``, the value at the means, without
-      bounds; ``lower``, ``upper``; ``otherwise``, of rows that miss a column. By term
-      ``coefficient``; ``mean``; ``slot``; ``column``, an index in ``feature``, the columns that
-      terms have.
+    - ``with_pairs``: whether interactions are computed.
+    - ``leaf_models``: None, or a dict of the arrays of linear leaves. For each leaf: ``start``,
+      (n_leaves + 1,), the first term; ``constant``, the value at the means, before it is clipped to
+      the bounds ``lower`` and ``upper``; ``fallback``, the value of rows that miss a column. For
+      each term: ``coefficient``, ``mean``, ``slot`` and ``column``, which is an index in
+      ``feature``, the array of the columns of all terms.
 
-    ``expected``, (n_trees,), is the mean of each tree, its leaves weighted with their counts.
-    ``pairs``, (n_pairs, 2), are the slots that share a path, each pair once; with
-    ``with_pairs`` only.
+    ``expected``, (n_trees,), is the mean of the leaf values of each tree, weighted by their counts.
+    ``pairs``, (n_pairs, 2), are the pairs of slots that are on a common path, each pair once, if
+    ``with_pairs``.
     """
 
     cdef Predictor predictor
     cdef TreeSteps steps
     cdef QuadratureRule* rules
     cdef int64_t n_rules
-    cdef const int64_t[::1] rule_of  # by tree
+    cdef const int64_t[::1] tree_rule  # (n_trees,): the rule of each tree
 
     def __cinit__(
         self, Predictor predictor, const int64_t[::1] leaf_start,
@@ -76,11 +77,11 @@ cdef class Explainer:
         return self.steps.pairs
 
     cdef int _make_rules(self, n_distinct) except -1:
-        """Choose the points of each tree: n are exact for 2 n features on a path."""
+        """Make the quadrature rule of each tree: n points are exact for paths of 2 n features."""
         cdef int64_t i
         found, index = np.unique((n_distinct + 1) // 2, return_inverse=True)
         cdef const int64_t[::1] n_points = found
-        self.rule_of = index.astype(np.int64).ravel()
+        self.tree_rule = index.astype(np.int64).ravel()
         self.rules = <QuadratureRule*> malloc((len(found) + 1) * sizeof(QuadratureRule))
         if self.rules == NULL:
             raise MemoryError
@@ -96,15 +97,15 @@ cdef class Explainer:
         const double[::1] constant, const int64_t[::1] constant_target, int n_threads,
         double[:, ::1] values_out,
     ):
-        """Explain the sum over trees ``first_tree`` to ``stop_tree``.
+        """Write the SHAP values of the sum of trees ``first_tree`` to ``stop_tree``.
 
         - ``columns``, Columns.
-        - ``divisor``: of all values.
-        - ``target``, (n_slots,): where in a row of the output the value of each slot goes.
-        - ``pair_target``, (n_pairs, 2): the two slots of each pair; the slots then have what
-          remains of their values.
-        - ``constant``, ``constant_target``: the expected values, and where in a row they go.
-        - ``values_out``, (n_rows, width): zeros are written where nothing goes.
+        - ``divisor``: by which all values are divided.
+        - ``target``, (n_slots,): the position of each slot's value in a row of the output.
+        - ``pair_target``, (n_pairs, 2): the two positions of each pair's interaction. The values of
+          slots are then main effects: SHAP values without interactions.
+        - ``constant``, ``constant_target``: the expected values, and their positions.
+        - ``values_out``, (n_rows, width): 0 at other positions.
         """
         cdef Call call
         cdef const int32_t[:, ::1] pairs = self.steps.pairs
@@ -115,8 +116,8 @@ cdef class Explainer:
         call.tables = &self.predictor.tables
         call.steps = &self.steps.tables
         call.rules = self.rules
-        if self.rule_of.shape[0] > 0:
-            call.rule_of = &self.rule_of[0]
+        if self.tree_rule.shape[0] > 0:
+            call.tree_rule = &self.tree_rule[0]
         call.inputs = read_columns(columns)
         call.first_tree = first_tree
         call.stop_tree = stop_tree
@@ -135,7 +136,7 @@ cdef class Explainer:
         work = blocks * SHAP_ROWS * (stop_tree - first_tree) * call.steps.max_nodes
         if work < MIN_WORK_FOR_TEAM:
             n_threads = 1
-        call.n_blocks = blocks_of_tile(&call, n_threads)
+        call.n_blocks = tile_blocks(&call, n_threads)
         n_threads = <int> min(<int64_t> n_threads, (blocks + call.n_blocks - 1) // call.n_blocks)
         cdef Watch watch = start_watch()
         with nogil:

@@ -7,30 +7,30 @@ from skgoss._engine.model.tree_steps cimport StepTables
 from skgoss._engine.signals cimport Watch
 
 
-# What the rows of a call have in common.
+# The arguments of a call, which are the same for all rows.
 cdef struct Call:
     const Tables* tables
     const StepTables* steps
     const QuadratureRule* rules
-    const int64_t* rule_of          # by tree
+    const int64_t* tree_rule        # the rule of each tree
     InputColumns inputs
     int64_t first_tree
     int64_t stop_tree
     int64_t n_rows
     int64_t n_blocks                # of a tile
     double divisor
-    const int32_t* pair_slots       # two a pair
-    const int64_t* target           # by slot: where a row's value goes
-    const int64_t* pair_target      # by pair: the two slots
-    const double* constant          # the expected value of each score,
-    const int64_t* constant_target  # and where it goes
+    const int32_t* pair_slots       # (n_pairs, 2)
+    const int64_t* target           # (n_slots,): positions in a row of the output
+    const int64_t* pair_target      # (n_pairs, 2)
+    const double* constant          # (n_constants,): expected values,
+    const int64_t* constant_target  # and their positions
     int64_t n_constants
     int64_t width                   # of a row of the output
     double* out
 
 
-# The blocks of a tile, for so many rows, trees and threads.
-cdef int64_t blocks_of_tile(const Call* call, int n_threads) noexcept nogil
+# The number of blocks of a tile.
+cdef int64_t tile_blocks(const Call* call, int n_threads) noexcept nogil
 
-# Explain all rows, tile by tile; false when memory ran out.
+# Explains all rows, tile by tile; false if there is not enough memory.
 cdef bint explain_rows(const Call* call, int n_threads, Watch* watch) noexcept nogil

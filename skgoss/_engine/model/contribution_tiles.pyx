@@ -1,7 +1,8 @@
 """The SHAP values of rows, in tiles.
 
-A tile is taken tree by tree, a tree in blocks of SHAP_ROWS rows, so that what is made of a tree
-serves the whole tile. No sum crosses rows, so the values of a row depend on nothing else.
+A tile of rows passes through one tree after the other, each in blocks of SHAP_ROWS rows, so that
+the constants of a tree are computed once for a tile. No sum is over rows, so the values of a row do
+not depend on the tiles.
 """
 
 from libc.stdint cimport int64_t
@@ -46,14 +47,14 @@ cdef extern from "contribution_kernels.h" nogil:
 
 
 cdef enum:
-    # Blocks of a tile, and the memory of a tile that a thread should need at most.
-    LEAST_BLOCKS = 4
-    MOST_BLOCKS = 32
+    # The limits of the number of blocks of a tile, and the memory of a tile that fits the cache.
+    MIN_BLOCKS = 4
+    MAX_BLOCKS = 32
     TILE_BYTES = 1 << 19
     CACHE_LINE = 64
 
 
-# A thread's memory, one allocation.
+# The arrays of a thread, which are parts of one allocation.
 cdef struct RowScratch:
     double* slot_values
     double* values
@@ -62,11 +63,11 @@ cdef struct RowScratch:
     double* G
     int64_t* goes_near
     int64_t* followed
-    double* sum             # by block, slot and row; the pairs of a block follow its slots
+    double* sum             # (blocks, slots + pairs, rows)
 
 
-cdef size_t carve(const Call* call, char* memory, RowScratch* scratch_out) noexcept nogil:
-    """Divide a thread's memory among its arrays, all of whole cache lines; return the bytes."""
+cdef size_t lay_out(const Call* call, char* memory, RowScratch* scratch_out) noexcept nogil:
+    """Divide a thread's memory into its arrays, each of whole cache lines; returns its bytes."""
     cdef const StepTables* steps = call.steps
     cdef size_t rows = call.n_blocks * SHAP_ROWS
     cdef size_t weights = 2 * (steps.max_depth + 2) * SHAP_POINTS * SHAP_ROWS
@@ -90,16 +91,16 @@ cdef size_t carve(const Call* call, char* memory, RowScratch* scratch_out) noexc
     return used * sizeof(double)
 
 
-cdef int64_t blocks_of_tile(const Call* call, int n_threads) noexcept nogil:
-    """The blocks of a tile that the cache holds, fewer if there are few rows for each thread."""
+cdef int64_t tile_blocks(const Call* call, int n_threads) noexcept nogil:
+    """The number of blocks of a tile that fit the cache; fewer if a thread has few rows."""
     cdef const StepTables* steps = call.steps
     cdef int64_t blocks = (call.n_rows + SHAP_ROWS - 1) // SHAP_ROWS
     cdef int64_t size = call.tables.n_columns + steps.n_raw + steps.n_slots + steps.n_pairs
     size *= SHAP_ROWS * sizeof(double)
-    cdef int64_t in_cache = min(max(TILE_BYTES // size, LEAST_BLOCKS), MOST_BLOCKS)
-    # A tile that is an eighth of a thread's rows delays no other thread for long.
-    cdef int64_t of_thread = blocks // (8 * n_threads) if n_threads > 1 else blocks
-    return max(1, min(in_cache, of_thread))
+    cdef int64_t cached_blocks = min(max(TILE_BYTES // size, MIN_BLOCKS), MAX_BLOCKS)
+    # With at least 8 tiles for each thread, threads end at about the same time.
+    cdef int64_t thread_blocks = blocks // (8 * n_threads) if n_threads > 1 else blocks
+    return max(1, min(cached_blocks, thread_blocks))
 
 
 cdef void explain_tree(
@@ -107,13 +108,13 @@ cdef void explain_tree(
 ) noexcept nogil:
     """Add the contributions of a tree to the sums of a tile's rows, block by block."""
     cdef const StepTables* steps = call.steps
-    cdef const TreeRange* own = &steps.trees[tree]
-    cdef const QuadratureRule* rule = &call.rules[call.rule_of[tree]]
+    cdef const TreeRange* span = &steps.trees[tree]
+    cdef const QuadratureRule* rule = &call.rules[call.tree_rule[tree]]
     cdef int64_t size = (steps.n_slots + steps.n_pairs) * SHAP_ROWS
-    cdef int64_t turn, block, at
+    cdef int64_t pass_, block, at
     cdef Run run
-    run.steps = steps.steps + own.first_step
-    run.n_steps = own.n_steps
+    run.steps = steps.steps + span.first_step
+    run.n_steps = span.n_steps
     run.pairs = steps.pairs
     run.leaf_models = NULL
     if steps.leaf_models != NULL:
@@ -126,12 +127,12 @@ cdef void explain_tree(
     run.G = scratch.G
     run.goes_near = scratch.goes_near
     run.followed = scratch.followed
-    for turn in range(rule.n_passes if own.n_steps else 0):
+    for pass_ in range(rule.n_passes if span.n_steps else 0):
         if is_stopped(watch):
             return
-        at = turn * SHAP_POINTS
+        at = pass_ * SHAP_POINTS
         shap_fill(
-            steps.nodes + own.first_node, own.n_nodes, rule.known + at, rule.unknown + at,
+            steps.nodes + span.first_node, span.n_nodes, rule.known + at, rule.unknown + at,
             steps.with_pairs, scratch.table)
         run.known = rule.known + at
         run.unknown = rule.unknown + at
@@ -144,8 +145,8 @@ cdef void explain_tree(
             shap_block(&run, steps.with_pairs)
 
 
-cdef void settle_pairs(const Call* call, double* sum) noexcept nogil:
-    """Halve the sums of the pairs of a block, and leave the rest to the features alone."""
+cdef void subtract_pairs(const Call* call, double* sum) noexcept nogil:
+    """Halve the sums of the pairs of a block, and subtract the halves from both features."""
     cdef double* pair = sum + call.steps.n_slots * SHAP_ROWS
     cdef double* first
     cdef double* second
@@ -164,7 +165,7 @@ cdef void settle_pairs(const Call* call, double* sum) noexcept nogil:
 cdef void write_values(
     const Call* call, const double* sum, int64_t start, int64_t n
 ) noexcept nogil:
-    """Write the values of a block's rows; zeros are where nothing goes."""
+    """Write the values of a block's rows into the output."""
     cdef const double* pair = sum + call.steps.n_slots * SHAP_ROWS
     cdef double* out
     cdef double value
@@ -182,17 +183,17 @@ cdef void write_values(
 
 
 cdef void explain_tile(const Call* call, int64_t start, char* memory, Watch* watch) noexcept nogil:
-    """Explain the rows of a tile, from ``start`` on, by all trees."""
+    """Explain the rows of a tile that begins at ``start``, by all trees."""
     cdef RowScratch scratch
     cdef size_t size = (call.steps.n_slots + call.steps.n_pairs) * SHAP_ROWS
     cdef int64_t n_rows = min(call.n_rows - start, call.n_blocks * SHAP_ROWS)
     cdef int64_t n_blocks = (n_rows + SHAP_ROWS - 1) // SHAP_ROWS
     cdef int64_t tree, block, i
     cdef double* sum
-    cdef size_t share = carve(call, memory, &scratch)
-    # Rows that a last block does not have are computed, too.
+    cdef size_t thread_bytes = lay_out(call, memory, &scratch)
+    # Missing rows of the last block are computed, too.
     if n_rows % SHAP_ROWS != 0:
-        memset(memory, 0, share)
+        memset(memory, 0, thread_bytes)
     memset(scratch.sum, 0, n_blocks * size * sizeof(double))
     fill_values(
         call.tables, &call.inputs, start, n_rows, 1, call.n_blocks * SHAP_ROWS,
@@ -203,12 +204,12 @@ cdef void explain_tile(const Call* call, int64_t start, char* memory, Watch* wat
             scratch.values + (call.tables.n_columns + i) * call.n_blocks * SHAP_ROWS)
     for tree in range(call.first_tree, call.stop_tree):
         explain_tree(call, tree, n_blocks, &scratch, watch)
-    # The first writes to fresh memory are slow.
+    # `is_stopped` is checked for each block, as first writes to new memory are slow.
     for block in range(n_blocks):
         if is_stopped(watch):
             break
         sum = scratch.sum + block * size
-        settle_pairs(call, sum)
+        subtract_pairs(call, sum)
         write_values(
             call, sum, start + block * SHAP_ROWS,
             min(<int64_t> SHAP_ROWS, n_rows - block * SHAP_ROWS))
@@ -216,26 +217,26 @@ cdef void explain_tile(const Call* call, int64_t start, char* memory, Watch* wat
 
 cdef struct TileLoop:
     const Call* call
-    char* memory              # of each thread, so many bytes
-    size_t share
+    char* memory              # for each thread, `thread_bytes` bytes
+    size_t thread_bytes
     Watch* watch
 
 
 cdef void explain_body(void* context, Py_ssize_t start, Py_ssize_t end, int thread) noexcept nogil:
     cdef TileLoop* loop = <TileLoop*>context
     if not is_stopped(loop.watch):
-        explain_tile(loop.call, start, loop.memory + loop.share * thread, loop.watch)
+        explain_tile(loop.call, start, loop.memory + loop.thread_bytes * thread, loop.watch)
 
 
 cdef bint explain_rows(const Call* call, int n_threads, Watch* watch) noexcept nogil:
-    """Explain all rows, tile by tile; false when memory ran out."""
+    """Explain all rows, tile by tile; false if there is not enough memory."""
     cdef RowScratch scratch
-    cdef size_t share = carve(call, NULL, &scratch)
-    cdef char* memory = <char*> malloc(share * n_threads + CACHE_LINE)
+    cdef size_t thread_bytes = lay_out(call, NULL, &scratch)
+    cdef char* memory = <char*> malloc(thread_bytes * n_threads + CACHE_LINE)
     cdef char* aligned = memory + CACHE_LINE - <size_t> memory % CACHE_LINE
     if memory == NULL:
         return False
-    cdef TileLoop loop = TileLoop(call, aligned, share, watch)
+    cdef TileLoop loop = TileLoop(call, aligned, thread_bytes, watch)
     parallel_for(explain_body, &loop, call.n_rows, call.n_blocks * SHAP_ROWS, n_threads)
     free(memory)
     return True

@@ -1,8 +1,8 @@
-"""Few rows through trees: values are compared with thresholds.
+"""Prediction of few rows: values are compared with the thresholds of nodes.
 
-Tables are made in one pass over the nodes, so that the first row does not wait for those of
-`predict`, which gives the same leaves. A row goes down WALK_WIDTH trees at a time, so that the
-latencies of their nodes overlap.
+The tables are made in one pass over the nodes, in much less time than the tables of `predict`,
+which finds the same leaves. A row goes down WALK_WIDTH trees at a time, so that the latencies of
+their nodes overlap.
 """
 
 from libc.math cimport INFINITY, NAN, fabs, isnan
@@ -21,13 +21,14 @@ cdef enum:
     IS_CATEGORICAL = 1
     DEFAULT_LEFT = 2
     MISSING_SHIFT = 2
-    # How the values of an input column are read: as categories, or as numbers, for each
-    # meaning of "missing" with missing values on the left or on the right.
+    # The kinds of readings of an input column: 0 for categories, 1 + 2 m for numbers whose missing
+    # values go left, and 2 + 2 m for numbers whose missing values go right, where m is one of three
+    # meanings of "missing" (see MISSING_NONE).
     AS_CATEGORIES = 0
     N_READINGS = 7
 
 
-# One reading of an input column.
+# A way in which nodes read an input column.
 cdef struct Reading:
     int64_t feature
     int kind
@@ -40,10 +41,10 @@ cdef struct Set:
 
 cdef struct Trees:
     const TestNode* nodes
-    const int32_t* roots      # by tree
+    const int32_t* roots      # (n_trees,)
     const int64_t* first_leaf
     const double* leaf_value
-    const Set* sets           # NULL: there are none
+    const Set* sets           # NULL: no node has a set of categories
     int n_scores
 
 
@@ -53,12 +54,10 @@ cdef struct Trees:
 cdef void read_values(
     const Reading* reading, const double* values, Py_ssize_t n, double* out, Py_ssize_t step,
 ) noexcept nogil:
-    """Write the values of a column as nodes read them, each ``step`` doubles after the last.
+    """Write the values of a column as nodes read them, ``step`` doubles apart.
 
-    Categories are whole numbers; where missing has no meaning, NaN becomes zero.
-
-    Other missing values become -inf, which goes left at every threshold, or NaN, which goes
-    right.
+    Categories become whole numbers, and NaN becomes 0 if no value can be missing. Otherwise,
+    missing values become -inf, which goes left at every threshold, or NaN, which goes right.
     """
     cdef int missing = (reading.kind - 1) // 2
     cdef double substitute = NAN if (reading.kind - 1) % 2 else -INFINITY
@@ -78,6 +77,7 @@ cdef void read_values(
 
 
 cdef inline bint is_member(double category, const Set* one) noexcept nogil:
+    """Whether a category is in a set."""
     cdef int64_t number = <int64_t> category
     return number < 32 * one.n_words and one.words[number // 32] >> (number % 32) & 1
 
@@ -88,7 +88,7 @@ cdef inline bint is_member(double category, const Set* one) noexcept nogil:
 cdef inline int32_t next_node(
     const Trees* trees, int32_t at, const double* row, bint with_sets,
 ) noexcept nogil:
-    """The child of a node. Columns of categories have negative numbers."""
+    """The child that a row goes to; a leaf is its own. Columns of categories are negative."""
     cdef const TestNode* node = trees.nodes + at
     if with_sets and node.column < 0:
         return node.child + (
@@ -100,7 +100,7 @@ cdef inline int32_t next_node(
 cdef inline void walk_down(
     const Trees* trees, const double* row, int32_t* at_inout, bint with_sets,
 ) noexcept nogil:
-    """Go down WALK_WIDTH trees to the leaves; look whether all have arrived every other step."""
+    """Go down WALK_WIDTH trees to the leaves; every other step checks for the end."""
     cdef int k
     cdef int32_t moved = 1
     while moved:
@@ -112,10 +112,10 @@ cdef inline void walk_down(
             at_inout[k] = next_node(trees, at_inout[k], row, with_sets)
 
 
-cdef inline void use_leaf(
+cdef inline void write_leaf(
     const Trees* trees, const Sink* sink, int64_t tree, Py_ssize_t row, int32_t leaf,
 ) noexcept nogil:
-    """Add the value of the leaf that a row reaches in a tree to a score, or write its number."""
+    """Add the value of a row's leaf in a tree to a score, or write the leaf's number."""
     if sink.scores != NULL:
         sink.scores[row * trees.n_scores + tree % trees.n_scores] += trees.leaf_value[
             trees.first_leaf[tree] + leaf]
@@ -123,10 +123,10 @@ cdef inline void use_leaf(
         sink.leaves[row * (sink.stop_tree - sink.first_tree) + tree - sink.first_tree] = leaf
 
 
-cdef void send_row(
+cdef void run_row(
     const Trees* trees, const double* values, Py_ssize_t row, const Sink* sink,
 ) noexcept nogil:
-    """Send one row through all trees, WALK_WIDTH trees at a time."""
+    """Run one row through all trees, WALK_WIDTH trees at a time."""
     cdef int32_t at[WALK_WIDTH]
     cdef int64_t tree = sink.first_tree
     cdef int k
@@ -138,7 +138,7 @@ cdef void send_row(
         else:
             walk_down(trees, values, at, True)
         for k in range(<int> min(<int64_t> WALK_WIDTH, sink.stop_tree - tree)):
-            use_leaf(trees, sink, tree + k, row, <int32_t> trees.nodes[at[k]].threshold)
+            write_leaf(trees, sink, tree + k, row, <int32_t> trees.nodes[at[k]].threshold)
         tree += WALK_WIDTH
 
 
@@ -146,7 +146,7 @@ cdef void send_row(
 
 
 cdef inline int reading_of(uint8_t decision) noexcept nogil:
-    """How a node reads its column. Where no value is missing, it does not matter where to."""
+    """How a node reads its column. If no value is missing, there is one kind for both sides."""
     cdef int missing = decision >> MISSING_SHIFT
     if decision & IS_CATEGORICAL:
         return AS_CATEGORIES
@@ -156,10 +156,10 @@ cdef inline int reading_of(uint8_t decision) noexcept nogil:
 cdef class FewRowsPredictor:
     """Predictions of few rows. Its tables do not change.
 
-    The arrays must make an ensemble (`skgoss.model.trees.check_trees`); this is not checked here.
+    The arrays must be a valid ensemble (`skgoss.model.trees.check_trees`); this is not checked.
 
     - ``feature``, ``decision``, (n_nodes,).
-    - ``threshold``, (n_nodes,): of a categorical node, the number of the set that goes left.
+    - ``threshold``, (n_nodes,): for a categorical node, the number of the set that goes left.
     - ``left``, ``right``, ``leaf_start``, ``leaf_value``, ``set_start``, ``set_words``,
       ``n_scores``: as for `Predictor`.
     """
@@ -213,9 +213,10 @@ cdef class FewRowsPredictor:
     cdef int number_columns(
         self, const int32_t[::1] feature, const uint8_t[::1] decision, int32_t* column_out,
     ) except -1:
-        """List the readings that nodes need; their numbers are those of the columns of values.
+        """List the readings that nodes need, and write the column of values of each node.
 
-        Column 0 is that of the leaves. Readings of a feature are neighbors: it is loaded once.
+        Column 0 is for leaves; reading i has column i + 1, or -(i + 1) for categories. The readings
+        of a feature follow each other, so that its values are loaded once.
         """
         cdef int64_t n_features = 1
         cdef int32_t* number
@@ -242,7 +243,7 @@ cdef class FewRowsPredictor:
         return 0
 
     cdef int fill_sets(self, const int64_t[::1] start) except -1:
-        """Point to the words of each set of categories."""
+        """Set the words of each set of categories."""
         cdef int64_t n_sets = start.shape[0] - 1
         cdef int64_t i
         if n_sets == 0:
@@ -284,7 +285,7 @@ cdef class FewRowsPredictor:
             return
         scores = scores_of(&finish, n, &out[0, 0])
         memset(scores, 0, n * finish.n_scores * sizeof(double))
-        self.send(columns, n, Sink(scores, NULL, first_tree, stop_tree))
+        self.run(columns, n, Sink(scores, NULL, first_tree, stop_tree))
         finish.divisor = divisor
         work = <double*> malloc((finish.n_work + 1) * sizeof(double))
         if work == NULL:
@@ -297,12 +298,12 @@ cdef class FewRowsPredictor:
     ):
         """Write the number of the leaf that each row reaches in each tree."""
         if leaves_out.size > 0:
-            self.send(
+            self.run(
                 columns, leaves_out.shape[0],
                 Sink(NULL, &leaves_out[0, 0], first_tree, stop_tree))
 
-    cdef int send(self, columns, Py_ssize_t n, Sink sink) except -1:
-        """Read the values of all rows and send them through the trees."""
+    cdef int run(self, columns, Py_ssize_t n, Sink sink) except -1:
+        """Read the values of all rows, and run the rows through the trees."""
         cdef InputColumns inputs = read_columns(columns)
         cdef Py_ssize_t width = 1 + self.n_readings
         cdef double* column = <double*> malloc((1 + width) * n * sizeof(double))
@@ -320,6 +321,6 @@ cdef class FewRowsPredictor:
                     load_block(&inputs, loaded, NULL, 0, n, column)
                 read_values(&self.readings[j], column, n, rows + 1 + j, width)
             for row in range(n):
-                send_row(&self.trees, rows + row * width, row, &sink)
+                run_row(&self.trees, rows + row * width, row, &sink)
         free(column)
         return 0

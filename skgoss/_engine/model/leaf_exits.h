@@ -1,8 +1,8 @@
-/* The leaf that each row of a tile reaches. Each inclusion defines one function.
+/* The exit of each row of a tile. Each inclusion defines one function.
  *
- * Define EXITS_NAME, EXITS_VECTOR_BYTES and EXITS_TARGET (an attribute, or nothing) before. The
- * includer is leaves.h, which has the types. Four vectors of rows are taken at a time: what
- * remains of a plane stays in registers. */
+ * Before it, define EXITS_NAME, EXITS_VECTOR_BYTES and EXITS_TARGET (an attribute, or nothing). It
+ * is included by leaves.h, which has the types. Four vectors of rows are processed at a time, so
+ * that the remaining exits of a plane stay in registers. */
 #if defined(__GNUC__)
 #define EXITS_VECTOR __attribute__((vector_size(EXITS_VECTOR_BYTES), aligned(1), may_alias))
 #define IS_TRUE(comparison) (comparison)
@@ -33,7 +33,7 @@ EXITS_TARGET static void EXITS_NAME(const MaskOp *ops, const Plane *planes,
                 for (int w = 0; w < W; w++)
                     left[w] &= below ^ ((V)IS_TRUE(code[w] > limit) & change);
             }
-            for (const MaskOp *end = op + planes[p].n_others; op < end; op++) {
+            for (const MaskOp *end = op + planes[p].n_masked; op < end; op++) {
                 const V *code = (const V *)(columns[op->test.column] + r);
                 const V limit = zero + op->test.limit, below = zero + op->below,
                         change = zero + op->change, low = zero + op->test.low,

@@ -1,5 +1,5 @@
-/* Which leaf of a tree rows reach, if every test compares a byte: the loops over a tile of
- * rows. Every operation is on integers, so all instruction sets agree. */
+/* The leaves that rows reach in trees whose tests compare bytes: loops over a tile of rows.
+ * All operations are on integers, so that results do not depend on the instruction set. */
 #ifndef SKGOSS_LEAVES_H
 #define SKGOSS_LEAVES_H
 
@@ -7,12 +7,12 @@
 
 #include <string.h>
 
-/* Rows of a tile. Columns of bytes have as many, however many of them are used. */
+/* The number of rows of a tile. Columns of bytes always have this length. */
 #define LEAF_TILE 256
-/* Rows that walk side by side, so that their latencies overlap. */
+/* The number of rows that go down a tree together, so that their latencies overlap. */
 #define WALK_WIDTH 16
 
-/* A value v goes right when ((uint8_t)(v - low) & bits) > limit. */
+/* A value v goes right if ((uint8_t)(v - low) & bits) > limit, else left. */
 typedef struct {
     int32_t column;
     uint8_t low;
@@ -20,30 +20,30 @@ typedef struct {
     uint8_t limit;
 } Test;
 
-/* Of the eight exits of a plane only those in `below` remain to rows that go left, and those
- * in `below ^ change` to rows that go right. */
+/* The effect of a test on the eight exits of a plane: `below` is the mask of those that remain
+ * possible for rows that go left, and `below ^ change` for rows that go right. */
 typedef struct {
     Test test;
     uint8_t below;
     uint8_t change;
 } MaskOp;
 
-/* The operations of a plane: first those with low 0 and all bits, then the others. */
+/* The numbers of operations of a plane: first those with low 0 and all bits, then all others. */
 typedef struct {
     int32_t n_plain;
-    int32_t n_others;
+    int32_t n_masked;
 } Plane;
 
-/* The children of a node lie side by side: `child` is the left one. A leaf is its own left
- * child, and nothing goes right there. */
+/* The children of a node are neighbors: `child` is the left one. A leaf is its own left child, and
+ * no value goes right there. */
 typedef struct {
     Test test;
     int32_t child;
     int32_t leaf;
 } WalkNode;
 
-/* Vectors of several lengths, one for each instruction set. Without vectors of the compiler, rows
- * are taken one by one. */
+/* A version for each instruction set, with the length of its vectors. Without vector extensions of
+ * the compiler, rows are processed one by one. */
 #if defined(__GNUC__)
 #define EXITS_VECTOR_BYTES 16
 #else
@@ -65,7 +65,7 @@ typedef struct {
 #include "leaf_exits.h"
 #endif
 
-/* The exit of each row of a tile, by the best instruction set. */
+/* The exit of each row of a tile, computed with the best instruction set. */
 static void leftmost_exits(const MaskOp *ops, const Plane *planes, int n_planes,
                          const uint8_t *const *columns, uint8_t *exit_out)
 {
@@ -80,7 +80,7 @@ static void leftmost_exits(const MaskOp *ops, const Plane *planes, int n_planes,
     levels[simd_level](ops, planes, n_planes, columns, exit_out);
 }
 
-/* The child that a row goes to; a leaf is its own. */
+/* The child that a row goes to; a leaf is its own child. */
 static SIMD_INLINE int32_t next_node(const WalkNode *nodes, int32_t at,
                                        const uint8_t *const *columns, int row)
 {
@@ -90,7 +90,7 @@ static SIMD_INLINE int32_t next_node(const WalkNode *nodes, int32_t at,
         + (((uint8_t)(code - node->test.low) & node->test.bits) > node->test.limit);
 }
 
-/* The leaves of a tile's rows that walk on from exits: node e is that of exit e. */
+/* The leaves that the rows of a tile reach from their exits. Node e is the node of exit e. */
 static void walk_from_exits(const WalkNode *nodes, const uint8_t *exits,
                         const uint8_t *const *columns, int n, int32_t *leaf_out)
 {

@@ -18,7 +18,7 @@ cdef extern from "leaves.h" nogil:
 
     ctypedef struct Plane:
         int32_t n_plain
-        int32_t n_others
+        int32_t n_masked
 
     ctypedef struct WalkNode:
         Test test
@@ -26,8 +26,8 @@ cdef extern from "leaves.h" nogil:
         int32_t leaf
 
 
-# A tree's share of the tables. Rows leave the masks by exits; if these are not leaves, rows
-# walk on.
+# The positions of a tree in the tables. Masks lead rows to exits of the top of the tree; if these
+# are not leaves (`is_walked`), rows go down from there node by node.
 cdef struct Route:
     int64_t first_op
     int64_t first_plane
@@ -54,13 +54,13 @@ cdef struct Routes:
     Pile ops                  # of MaskOp, plane by plane
     Pile planes               # of Plane
     Pile nodes                # of WalkNode: the subtrees below exits
-    Pile order                # of int32_t: the leaves in the order of their indices
-    Pile values               # of double: of the leaves, by index
+    Pile order                # of int32_t: leaves, by exit, or in order if rows go on from exits
+    Pile values               # of double: the leaf values in this order
     Pile scratch              # of int32_t
 
 
-# The children and leaves must make a tree, which is not checked; children are later nodes, or
-# ~leaf. `tests` has one test a node.
+# Adds a tree. It must be valid, which is not checked: children are later nodes, or ~leaf. `tests`
+# has the test of each node.
 cdef int add_route(
     Routes* routes, const int32_t* left, const int32_t* right, const Test* tests,
     const double* leaf_value, int32_t n_leaves,
@@ -68,7 +68,7 @@ cdef int add_route(
 cdef void clear_routes(Routes* routes) noexcept nogil
 cdef void free_routes(Routes* routes) noexcept nogil
 
-# The kernels. Each column has LEAF_TILE bytes, of which the first n count.
+# The kernels. Each column has LEAF_TILE bytes, of which the first n are used.
 cdef void add_values(
     const Routes* routes, int64_t tree, const uint8_t* const* columns, int n, int64_t step,
     double* score_inout,

@@ -1,10 +1,19 @@
-"""The leaves of many rows, in trees whose tests each compare one byte.
+r"""The leaves of many rows, in trees whose tests each compare one byte.
 
-A tile of rows is scored tree by tree. Each test removes the leaves on one side of its node
-from the rows that go to the other side, in vectors of rows; the leftmost leaf that remains
-is the row's. This is QuickScorer (Lucchese et al., SIGIR 2015) with the byte-wise masks of
-RapidScorer (Ye et al., KDD 2018). Here a node removes the side with fewer leaves, which
-touches fewer masks. Masks of large trees end at inner nodes, from which rows walk on.
+A tile of rows is scored tree by tree. For the rows that go to one side of a node, the test removes
+the leaves on the other side, in vectors of rows. The first leaf that remains is the row's. This is
+QuickScorer (Lucchese et al., SIGIR 2015) with the byte-wise masks of RapidScorer (Ye et al., KDD
+2018). Here a node only removes the side with fewer leaves, which comes first: it needs fewer masks.
+In this tree, exits are numbered in the order a, b, c:
+
+    node 0: x <= 3           rows that go right at node 0: a is removed
+       /       \             rows that go right at node 1: b is removed
+      a     node 1: y <= 5
+              /     \        x = 4, y = 2: exits {a, b, c} -> {b, c}, of which b is the first
+             b       c
+
+Only up to MAX_EXITS exits of a tree have masks. In larger trees, some exits are inner nodes, from
+which rows go down node by node.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
@@ -20,7 +29,7 @@ cdef extern from "leaves.h" nogil:
         const uint8_t* const* columns, int n, int32_t* leaf_out)
 
 cdef enum:
-    # Exits of the masks of a tree; their numbers are bytes.
+    # The maximum number of exits of a tree, whose numbers are bytes.
     MAX_EXITS = 256
 
 ctypedef fused index_t:
@@ -50,17 +59,17 @@ cdef void* more(Pile* pile, int64_t n, size_t size) except NULL nogil:
 cdef void count_leaves(
     const int32_t* left, const int32_t* right, int32_t n_nodes, int32_t* size_out,
 ) noexcept nogil:
-    """The number of leaves below each node."""
+    """Write the number of leaves below each node."""
     cdef int32_t i
     for i in range(n_nodes - 1, -1, -1):
         size_out[i] = (size_out[left[i]] if left[i] >= 0 else 1) + (
             size_out[right[i]] if right[i] >= 0 else 1)
 
 
-cdef int32_t most_leaves_of_exits(
+cdef int32_t max_exit_size(
     const int32_t* size, int32_t n_nodes, int32_t* count,
 ) noexcept nogil:
-    """The least s for which the nodes of more than s leaves have at most MAX_EXITS exits."""
+    """The smallest s for which the nodes with more than s leaves have at most MAX_EXITS exits."""
     cdef int32_t n_leaves = n_nodes + 1
     cdef int32_t n_above = 0
     cdef int32_t i, s
@@ -76,24 +85,26 @@ cdef int32_t most_leaves_of_exits(
 
 cdef void count_exits(
     const int32_t* left, const int32_t* right, const int32_t* size, int32_t n_nodes,
-    int32_t most, int32_t* exits_out,
+    int32_t max_size, int32_t* exits_out,
 ) noexcept nogil:
-    """The number of exits below each node; 1 for exits."""
+    """Write the number of exits below each node; 1 for exits, which have up to max_size leaves."""
     cdef int32_t i
     for i in range(n_nodes - 1, -1, -1):
         exits_out[i] = 1
-        if size[i] > most:
+        if size[i] > max_size:
             exits_out[i] = (exits_out[left[i]] if left[i] >= 0 else 1) + (
                 exits_out[right[i]] if right[i] >= 0 else 1)
 
 
 cdef inline int32_t exits_of(const int32_t* exits, int32_t child) noexcept nogil:
+    """The number of exits below a child, which may be a leaf."""
     return exits[child] if child >= 0 else 1
 
 
-cdef inline bint right_is_first(
+cdef inline bint right_is_smaller(
     const int32_t* left, const int32_t* right, const int32_t* exits, int32_t i,
 ) noexcept nogil:
+    """Whether the right child of a node has fewer exits, so that they come first."""
     return exits_of(exits, right[i]) < exits_of(exits, left[i])
 
 
@@ -101,7 +112,10 @@ cdef void number_exits(
     const int32_t* left, const int32_t* right, const int32_t* exits, int32_t n_nodes,
     int32_t* first_out, int32_t* child_out,
 ) noexcept nogil:
-    """Number the exits, those on a node's smaller side first; find the child at each."""
+    """Number the exits, those on a node's smaller side first.
+
+    Writes the first exit below each node, and the child at each exit.
+    """
     cdef int32_t i, child, side, at
     first_out[0] = 0
     child_out[0] = 0 if n_nodes else ~0
@@ -110,7 +124,7 @@ cdef void number_exits(
             continue
         at = first_out[i]
         for side in range(2):
-            child = left[i] if side == right_is_first(left, right, exits, i) else right[i]
+            child = left[i] if side == right_is_smaller(left, right, exits, i) else right[i]
             child_out[at] = child
             if child >= 0:
                 first_out[child] = at
@@ -122,24 +136,24 @@ cdef void flatten_tree(
     int32_t n_nodes, const int32_t* child, int32_t n_exits, int32_t* index_out,
     WalkNode* nodes_out,
 ) noexcept nogil:
-    """Lay out the subtrees below exits: first their roots, then pairs of children."""
+    """Write the nodes of the subtrees below exits: first their roots, then pairs of children."""
     cdef int32_t next_index = n_exits
     cdef int32_t i, side
     for i in range(n_exits):
-        set_down(child[i], i, index_out, nodes_out)
+        place_child(child[i], i, index_out, nodes_out)
     for i in range(n_nodes):
         if exits[i] > 1:
             continue
         nodes_out[index_out[i]] = WalkNode(tests[i], next_index, 0)
         for side in range(2):
-            set_down(right[i] if side else left[i], next_index, index_out, nodes_out)
+            place_child(right[i] if side else left[i], next_index, index_out, nodes_out)
             next_index += 1
 
 
-cdef inline void set_down(
+cdef inline void place_child(
     int32_t child, int32_t index, int32_t* index_out, WalkNode* nodes_out,
 ) noexcept nogil:
-    """Write a child that is a leaf at its index, or note the index of an inner node."""
+    """Write a leaf at its index, or store the index of an inner node for later."""
     if child < 0:
         nodes_out[index] = WalkNode(Test(0, 0, 0, 0), index, ~child)
     else:
@@ -168,9 +182,9 @@ cdef int add_route(
     Routes* routes, const int32_t* left, const int32_t* right, const Test* tests,
     const double* leaf_value, int32_t n_leaves,
 ) except -1 nogil:
-    """Add one tree; the children and leaves must make a tree, which is not checked."""
+    """Add one tree, which must be valid."""
     cdef int32_t n_nodes = n_leaves - 1
-    cdef int32_t n_exits, most, i
+    cdef int32_t n_exits, max_size, i
     cdef int32_t* order
     cdef double* values
     cdef Route* route = <Route*> more(&routes.trees, 1, sizeof(Route))
@@ -182,8 +196,8 @@ cdef int add_route(
     cdef int32_t* index = first + n_leaves
     cdef int32_t* child = index + n_leaves + 1
     count_leaves(left, right, n_nodes, size)
-    most = most_leaves_of_exits(size, n_nodes, index)
-    count_exits(left, right, size, n_nodes, most, exits)
+    max_size = max_exit_size(size, n_nodes, index)
+    count_exits(left, right, size, n_nodes, max_size, exits)
     number_exits(left, right, exits, n_nodes, first, child)
     n_exits = exits[0] if n_nodes else 1
     route[0] = Route(
@@ -208,38 +222,38 @@ cdef int write_masks(
     Routes* routes, const int32_t* left, const int32_t* right, const Test* tests, int32_t n_nodes,
     const int32_t* first, const int32_t* exits, int32_t n_planes, int32_t* at,
 ) except -1 nogil:
-    """Write the operations of one tree, sorted by plane, plain ones first.
+    """Write the operations of one tree, sorted by plane; in a plane, plain operations come first.
 
-    `at` is memory for two numbers a plane.
+    `at` is work space for two numbers for each plane.
     """
     cdef Plane* planes = <Plane*> more(&routes.planes, n_planes, sizeof(Plane))
     cdef MaskOp* ops
     cdef int32_t i, p, end, n_ops
-    cdef bint turned
+    cdef bint is_flipped
     cdef int pass_
     memset(planes, 0, n_planes * sizeof(Plane))
     for i in range(n_nodes):
         if exits[i] > 1:
-            end = first[i] + removed(left, right, exits, i)
+            end = first[i] + n_removed(left, right, exits, i)
             for p in range(first[i] // 8, (end - 1) // 8 + 1):
                 if is_plain(&tests[i]):
                     planes[p].n_plain += 1
                 else:
-                    planes[p].n_others += 1
+                    planes[p].n_masked += 1
     n_ops = 0
     for p in range(n_planes):
         at[2 * p] = n_ops
         at[2 * p + 1] = n_ops + planes[p].n_plain
-        n_ops += planes[p].n_plain + planes[p].n_others
+        n_ops += planes[p].n_plain + planes[p].n_masked
     ops = <MaskOp*> more(&routes.ops, n_ops, sizeof(MaskOp))
     for i in range(n_nodes):
         if exits[i] > 1:
-            end = first[i] + removed(left, right, exits, i)
-            turned = right_is_first(left, right, exits, i)
+            end = first[i] + n_removed(left, right, exits, i)
+            is_flipped = right_is_smaller(left, right, exits, i)
             for p in range(first[i] // 8, (end - 1) // 8 + 1):
                 pass_ = 2 * p + (not is_plain(&tests[i]))
                 ops[at[pass_]] = mask_op(
-                    &tests[i], max(first[i] - 8 * p, 0), min(end - 8 * p, 8), turned)
+                    &tests[i], max(first[i] - 8 * p, 0), min(end - 8 * p, 8), is_flipped)
                 at[pass_] += 1
     return 0
 
@@ -248,7 +262,7 @@ cdef void add_values(
     const Routes* routes, int64_t tree, const uint8_t* const* columns, int n, int64_t step,
     double* score_inout,
 ) noexcept nogil:
-    """Add the values of the rows' leaves to every `step`-th score."""
+    """Add the values of the rows' leaves to scores that are ``step`` apart."""
     cdef const Route* route = <const Route*> routes.trees.items + tree
     cdef const double* values = <const double*> routes.values.items + route.first_leaf
     cdef uint8_t exits[LEAF_TILE]
@@ -265,7 +279,7 @@ cdef void write_leaves(
     const Routes* routes, int64_t tree, const uint8_t* const* columns, int n, int64_t step,
     int32_t* leaf_out,
 ) noexcept nogil:
-    """Write the rows' leaves into every `step`-th entry."""
+    """Write the numbers of the rows' leaves, ``step`` elements apart."""
     cdef const Route* route = <const Route*> routes.trees.items + tree
     cdef const int32_t* order = <const int32_t*> routes.order.items + route.first_leaf
     cdef uint8_t exits[LEAF_TILE]
@@ -284,7 +298,7 @@ cdef void write_leaves(
 cdef void find_exits(
     const Routes* routes, const Route* route, const uint8_t* const* columns, uint8_t* exits_out,
 ) noexcept nogil:
-    """The leaf, or the group of leaves, where each row leaves the top of a tree."""
+    """Write the exit by which each row leaves the top of a tree."""
     leftmost_exits(
         <const MaskOp*> routes.ops.items + route.first_op,
         <const Plane*> routes.planes.items + route.first_plane, route.n_planes, columns,
@@ -295,33 +309,34 @@ cdef void walk(
     const Routes* routes, const Route* route, const uint8_t* exits,
     const uint8_t* const* columns, int n, int32_t* leaf_out,
 ) noexcept nogil:
-    """The leaf of each row, from the node where it left the top of a tree."""
+    """Write the leaf that each row reaches from its exit."""
     walk_from_exits(
         <const WalkNode*> routes.nodes.items + route.first_node, exits, columns, n,
         leaf_out)
 
 
 cdef inline bint is_plain(const Test* test) noexcept nogil:
+    """Whether a test compares the whole byte with its limit."""
     return test.low == 0 and test.bits == 0xFF
 
 
-cdef inline int32_t removed(
+cdef inline int32_t n_removed(
     const int32_t* left, const int32_t* right, const int32_t* exits, int32_t i,
 ) noexcept nogil:
-    """The number of exits on a node's smaller side."""
+    """The number of exits on a node's smaller side, which its test removes."""
     return min(exits_of(exits, left[i]), exits_of(exits, right[i]))
 
 
-cdef inline MaskOp mask_op(const Test* test, int begin, int end, bint turned) noexcept nogil:
-    """Remove the exits from `begin` to `end` - 1 from rows that go right, if turned left."""
+cdef inline MaskOp mask_op(const Test* test, int begin, int end, bint is_flipped) noexcept nogil:
+    """Remove the exits `begin` to `end` - 1 for rows that go right; if flipped, left."""
     cdef uint8_t kept = <uint8_t> (0xFF ^ ((1 << end) - (1 << begin)))
-    return MaskOp(test[0], kept if turned else 0xFF, 0xFF ^ kept)
+    return MaskOp(test[0], kept if is_flipped else 0xFF, 0xFF ^ kept)
 
 
 cdef inline void add_at(
     const double* values, const index_t* index, int n, int64_t step, double* score_inout,
 ) noexcept nogil:
-    """Add the indexed values to scores that lie ``step`` apart."""
+    """Add the indexed values to scores that are ``step`` apart."""
     cdef int i
     if step == 1:
         for i in range(n):

@@ -1,5 +1,5 @@
-/* From the values of a tile to bytes: ranks among thresholds. Loops that the compiler makes
- * vector code; only comparisons, so all instruction sets agree. */
+/* The values of a tile become bytes: ranks among thresholds. The compiler vectorizes the loops,
+ * which only compare numbers, so that results do not depend on the instruction set. */
 #ifndef SKGOSS_PREDICT_H
 #define SKGOSS_PREDICT_H
 
@@ -8,20 +8,20 @@
 
 #include <math.h>
 
-/* At most so large, a number is zero where zeros are missing: float32's 1e-35, as in LightGBM. */
+/* Numbers up to this size count as zero if zeros are missing: float32's 1e-35, as in LightGBM. */
 #define ZERO 1.0000000180025095e-35
-/* The first integer that no int32 holds, and a category that is in no set. */
+/* The first integer above int32, and a category that is in no set. */
 #define INT32_END 2147483648.0
 #define NO_CATEGORY 0x7FFFFFFF
 
-/* Thresholds of one column of bytes. */
+/* The number of thresholds of one column of bytes. */
 #define RANKS_PER_BYTE 255
 
-/* Which values are missing, and 0 for NaN where none is. */
+/* The meanings of "missing": none, where NaN counts as 0; zeros and NaN; and else NaN. */
 enum { MISSING_NONE = 0, MISSING_ZERO = 1 };
 
-/* How many of the n > 0 ascending thresholds lie below each value: a binary search whose
- * steps the whole tile takes together. */
+/* The number of n > 0 ascending thresholds that are below each value: a binary search, of which all
+ * rows of a tile take each step together. */
 SIMD_KERNEL(rank_values, (const double *restrict threshold, int64_t n,
              const double *restrict value, int64_t *restrict rank_out),
             (threshold, n, value, rank_out))
@@ -37,8 +37,8 @@ SIMD_KERNEL(rank_values, (const double *restrict threshold, int64_t n,
         rank_out[r] += threshold[rank_out[r]] < value[r];
 }
 
-/* 0xFF for missing values, else 0, and 0xFF in *any_out if there are some. Where none is
- * missing, NaN becomes zero. */
+/* Write 0xFF for missing values, else 0, and 0xFF into *any_out if there is a missing value. NaN
+ * becomes 0 if no value can be missing. */
 SIMD_KERNEL(find_missing, (int missing, double zero, double *restrict value,
              uint8_t *restrict missing_out, uint8_t *restrict any_out),
             (missing, zero, value, missing_out, any_out))
@@ -60,22 +60,22 @@ SIMD_KERNEL(find_missing, (int missing, double zero, double *restrict value,
     *any_out = any;
 }
 
-/* The ranks among thresholds first, ..., first + 254: 0 below them, 255 above. Missing
- * values have the rank `filled`. */
-SIMD_KERNEL(bytes_of_ranks, (const int64_t *restrict rank, int64_t first,
-             const uint8_t *restrict missing, uint8_t filled, uint8_t *restrict byte_out),
-            (rank, first, missing, filled, byte_out))
+/* Write the ranks among the thresholds first, ..., first + 254: 0 below all of them, 255 above.
+ * Missing values get the rank `missing_rank`. */
+SIMD_KERNEL(ranks_to_bytes, (const int64_t *restrict rank, int64_t first,
+             const uint8_t *restrict missing, uint8_t missing_rank, uint8_t *restrict byte_out),
+            (rank, first, missing, missing_rank, byte_out))
 {
     for (int r = 0; r < LEAF_TILE; r++) {
         const int64_t above = rank[r] - first;
         const int64_t low = above > 0 ? above : 0;
         const uint8_t byte = (uint8_t)(low < RANKS_PER_BYTE ? low : RANKS_PER_BYTE);
-        byte_out[r] = (byte & ~missing[r]) | (filled & missing[r]);
+        byte_out[r] = (byte & ~missing[r]) | (missing_rank & missing[r]);
     }
 }
 
-/* One of the eight bytes of each word. */
-SIMD_KERNEL(bytes_of_words, (const uint64_t *restrict word, int shift,
+/* Write one of the eight bytes of each word. */
+SIMD_KERNEL(words_to_bytes, (const uint64_t *restrict word, int shift,
              uint8_t *restrict byte_out), (word, shift, byte_out))
 {
     for (int r = 0; r < LEAF_TILE; r++)

@@ -17,45 +17,47 @@ cdef extern from "predict.h" nogil:
 cdef inline int32_t category_of(double value) noexcept nogil:
     """The number of a category.
 
-    As in LightGBM, fractions are cut off (also that of -0.5), and numbers that no int32
-    holds, like NaN, are in no set.
+    As in LightGBM, fractions are cut off (-0.5 becomes 0). NaN and numbers outside of int32 are in
+    no set.
     """
     return <int32_t> value if -1.0 < value < INT32_END else NO_CATEGORY
 
 
-# The children of a node lie side by side: `child` is the left one. A leaf is its own left
-# child, looks at column 0, where nothing goes right, and its threshold is its number.
+# The children of a node are neighbors: `child` is the left one. A leaf is its own left child; it
+# tests column 0, where no row goes right, and its threshold is the number of the leaf.
 cdef struct TestNode:
     double threshold
     int32_t column
     int32_t child
 
 
-# One input column under one meaning of "missing", with all the thresholds put to it. Its
-# values stand in up to two columns, with missing ones on the left or on the right of all
-# thresholds; 0 where no node asks for that column.
+# An input column with one meaning of "missing", and all thresholds of its nodes. Its values are in
+# up to two columns: in the left one, missing values are below all thresholds, in the right one
+# above. A column is 0 if no node uses it.
 cdef struct Slot:
     int64_t feature
     const double* thresholds
     int64_t n_thresholds
     int32_t left_column
     int32_t right_column
-    int32_t left_bytes        # the first column of bytes of each, one for 255 thresholds;
-    int32_t right_bytes       # of a set, the column that has its bit; -1: there is none
+    # The first column of bytes of each (there is one for every 255 thresholds), or the one with the
+    # bit of the set; -1: there is none.
+    int32_t left_bytes
+    int32_t right_bytes
     uint8_t missing
-    const uint32_t* words     # of a set of categories, which have 0 in it and 1 outside
-    int64_t n_words           # -1: there is no set
+    const uint32_t* words     # of a set: the values of its categories are 0, all others 1
+    int64_t n_words           # -1: the slot has no set
 
 
-# The tests of up to 64 sets of one input column: a bit each in eight columns of bytes.
+# The tests of up to 64 sets of one input column, each with a bit in eight columns of bytes.
 cdef struct SetBytes:
     int64_t feature
     int64_t column
     int32_t n_categories
-    const uint64_t* outside   # by category; the last for all from n_categories on
+    const uint64_t* outside   # of each category, and of all others: bits of sets without it
 
 
-# Lay out a tree's nodes: the children of node i stand at root + 2i + 1 and + 2i + 2.
+# Writes a tree's nodes: the children of node i are at root + 2i + 1 and root + 2i + 2.
 cdef void flatten_tree(
     const int32_t* left, const int32_t* right, const double* threshold,
     const int32_t* column, int32_t n_leaves, int64_t root, int32_t* index_out,
@@ -81,16 +83,16 @@ cdef struct Tables:
     int n_scores
 
 
-# Where the results go: one of the two is NULL.
+# The output: scores or leaves, of which the other is NULL.
 cdef struct Sink:
-    double* scores            # n_scores of each row, to add to
-    int32_t* leaves
+    double* scores            # (n, n_scores): leaf values are added
+    int32_t* leaves           # (n, n_trees)
     int64_t first_tree
     int64_t stop_tree
 
 
-# Write what nodes compare with their thresholds: value i of column j, from column 1 on, to
-# `values_out[i * row_step + j * column_step]`; `slot_values` has room for n values.
+# Writes the values that nodes compare with thresholds: value i of column j >= 1 to
+# `values_out[i * row_step + j * column_step]`. `slot_values` is work space for n values.
 cdef void fill_values(
     const Tables* model, const InputColumns* inputs, Py_ssize_t start, Py_ssize_t n,
     Py_ssize_t row_step, Py_ssize_t column_step, double* slot_values, double* values_out,
@@ -110,6 +112,6 @@ cdef class Predictor:
     cdef uint64_t[::1] outside
 
     cdef int run(
-        self, const InputColumns* inputs, uint8_t* kept, Py_ssize_t n, int n_threads, Sink sink,
-        const Finish* finish,
+        self, const InputColumns* inputs, uint8_t* all_bytes, Py_ssize_t n, int n_threads,
+        Sink sink, const Finish* finish,
     ) except -1

@@ -1,8 +1,9 @@
-"""Rows through trees: scores and leaves of an ensemble.
+"""Prediction: the scores and the leaves of rows.
 
-Tile by tile, each value becomes its rank among the ensemble's own thresholds (value <=
-threshold k exactly when rank <= k), and each category the tests of eight sets. These are
-bytes, and `leaves` finds the leaves. `few_rows` gives the same leaves of few rows.
+Tile by tile, each value is replaced by its rank among the thresholds of its column in the ensemble
+(value <= threshold k exactly if rank <= k), and each category by a byte with the tests of eight
+sets. Then `leaves` finds the leaves, which only needs tests of bytes. `few_rows` finds the same
+leaves for few rows.
 """
 
 from libc.math cimport INFINITY, NAN, fabs, isnan
@@ -28,19 +29,19 @@ cdef extern from "predict.h" nogil:
     void find_missing(
         int missing, double zero, double* value_inout, uint8_t* missing_out,
         uint8_t* any_out)
-    void bytes_of_ranks(
+    void ranks_to_bytes(
         const int64_t* rank, int64_t first, const uint8_t* missing, uint8_t filled,
         uint8_t* byte_out)
-    void bytes_of_words(
+    void words_to_bytes(
         const uint64_t* word, int shift, uint8_t* byte_out)
 
 cdef enum:
-    # Columns of bytes that the words of a table of sets fill.
+    # The number of columns of bytes of a table of sets.
     BYTES_PER_WORD = 8
-    # Bytes of the tiles that go through a tree one after the other.
+    # The bytes of a block: tiles that pass through a tree one after the other.
     BLOCK_BYTES = 1 << 16
 
-# Row-trees below which a second thread costs more than it brings.
+# Below this number of rows times trees, starting threads costs more than it saves.
 cdef int64_t MIN_WORK_FOR_TEAM = 50_000
 
 
@@ -48,12 +49,12 @@ cdef int64_t MIN_WORK_FOR_TEAM = 50_000
 
 
 cdef inline bint is_missing(double value, const Slot* slot) noexcept nogil:
-    """Whether a value is missing; never where `load_slot` has given missing values a meaning."""
+    """Whether a value is missing; `load_slot` has replaced NaN if no value can be missing."""
     return isnan(value) or (slot.missing == MISSING_ZERO and fabs(value) <= ZERO)
 
 
 cdef inline bint is_member(double value, const Slot* slot) noexcept nogil:
-    """Whether a value is a category in the slot's set; NaN never is."""
+    """Whether a value is a category in the slot's set; NaN is in no set."""
     cdef int64_t category = category_of(value)
     return (
         category < 32 * slot.n_words
@@ -64,9 +65,9 @@ cdef inline bint is_member(double value, const Slot* slot) noexcept nogil:
 cdef void load_slot(
     const Slot* slot, const InputColumns* inputs, Py_ssize_t start, Py_ssize_t n, double* out
 ) noexcept nogil:
-    """Load one slot's values; where missing has no meaning, NaN becomes zero.
+    """Load the values of a slot, in which NaN becomes 0 if no value can be missing.
 
-    Of a set of categories: 0 for those in it, 1 for others.
+    With a set of categories, values become 0 if they are in the set, else 1.
     """
     cdef Py_ssize_t i
     load_block(inputs, slot.feature, NULL, start, n, out)
@@ -82,10 +83,9 @@ cdef void spread_values(
     const Slot* slot, const double* values, Py_ssize_t n, Py_ssize_t row_step,
     Py_ssize_t column_step, double* values_out,
 ) noexcept nogil:
-    """Put a slot's values in the columns of a matrix.
+    """Write a slot's values into its columns of a matrix.
 
-    Missing values become -inf, which goes left at every threshold, or NaN, which goes
-    right.
+    Missing values become -inf, which goes left at every threshold, or NaN, which goes right.
     """
     cdef Py_ssize_t i
     cdef double* out
@@ -103,7 +103,7 @@ cdef void fill_values(
     const Tables* model, const InputColumns* inputs, Py_ssize_t start, Py_ssize_t n,
     Py_ssize_t row_step, Py_ssize_t column_step, double* slot_values, double* values_out,
 ) noexcept nogil:
-    """Read the values of n rows into columns of the trees; column 0 is -infinity."""
+    """Write the values of n rows into the columns that nodes test; column 0 is -infinity."""
     cdef Py_ssize_t i, s
     for i in range(n):
         values_out[i * row_step] = -INFINITY
@@ -119,9 +119,10 @@ cdef void rank_slot(
     const Slot* slot, const InputColumns* inputs, Py_ssize_t start, Py_ssize_t n, double* values,
     uint8_t* bytes_out,
 ) noexcept nogil:
-    """Rank a tile's values among the slot's thresholds, for each side in columns of bytes.
+    """Write the ranks of a tile's values among the slot's thresholds, as bytes.
 
-    Missing values have rank 0, which goes left everywhere, or the highest, which goes right.
+    In the left columns, missing values have rank 0, which goes left everywhere; in the right ones,
+    they have the highest rank, which goes right.
     """
     cdef int64_t rank[LEAF_TILE]
     cdef uint8_t missing[LEAF_TILE]
@@ -134,11 +135,11 @@ cdef void rank_slot(
     rank_values(slot.thresholds, slot.n_thresholds, values, rank)
     while first < slot.n_thresholds:
         if slot.left_bytes >= 0:
-            bytes_of_ranks(rank, first, missing, 0, left)
+            ranks_to_bytes(rank, first, missing, 0, left)
         if slot.right_bytes >= 0 and slot.left_bytes >= 0 and not any_missing:
             memcpy(right, left, LEAF_TILE)
         elif slot.right_bytes >= 0:
-            bytes_of_ranks(rank, first, missing, 0xFF, right)
+            ranks_to_bytes(rank, first, missing, 0xFF, right)
         first += RANKS_PER_BYTE
         left += LEAF_TILE
         right += LEAF_TILE
@@ -147,20 +148,20 @@ cdef void rank_slot(
 cdef void look_up_sets(
     const SetBytes* sets, const int32_t* category, uint8_t* bytes_out
 ) noexcept nogil:
-    """Of each row, which of a table's sets its category is not in."""
+    """Write, for each row, the bits of the sets of a table that do not have its category."""
     cdef uint64_t outside[LEAF_TILE]
     cdef int i
     for i in range(LEAF_TILE):
         outside[i] = sets.outside[min(category[i], sets.n_categories)]
     for i in range(BYTES_PER_WORD):
-        bytes_of_words(outside, 8 * i, bytes_out + (sets.column + i) * LEAF_TILE)
+        words_to_bytes(outside, 8 * i, bytes_out + (sets.column + i) * LEAF_TILE)
 
 
 cdef void rank_tile(
     const Tables* model, const InputColumns* inputs, Py_ssize_t start, Py_ssize_t n,
     uint8_t* bytes_out,
 ) noexcept nogil:
-    """Make the bytes of a tile's rows: LEAF_TILE bytes a column."""
+    """Write the bytes of a tile's rows, LEAF_TILE bytes for each column."""
     cdef double values[LEAF_TILE]
     cdef int32_t category[LEAF_TILE]
     cdef int64_t feature = -1
@@ -181,11 +182,10 @@ cdef void rank_tile(
 # ------------------------------------------------------------------------------ tiles
 
 
-# The tiles that one thread sends through the trees side by side, so that a tree is read
-# once for all of them.
+# The tiles that pass through each tree one after the other, while it is in the cache.
 cdef struct RowBlock:
-    uint8_t* bytes            # tile by tile, LEAF_TILE bytes a column
-    const uint8_t** columns   # memory for their addresses
+    uint8_t* bytes            # (tiles, columns, LEAF_TILE)
+    const uint8_t** columns   # work space for the addresses of the columns
     double* scores            # of the first row
     Py_ssize_t start          # the first row
     Py_ssize_t stop
@@ -194,10 +194,7 @@ cdef struct RowBlock:
 cdef void score_block(
     const Tables* model, const Routes* routes, const RowBlock* block, const Sink* sink,
 ) noexcept nogil:
-    """Score the tiles of a block, tree by tree.
-
-    A tree's masks stay in the cache for all tiles of the block.
-    """
+    """Add the scores, or write the leaves, of the tiles of a block, tree by tree."""
     cdef int64_t width = sink.stop_tree - sink.first_tree
     cdef Py_ssize_t n_tiles = (block.stop - block.start + LEAF_TILE - 1) // LEAF_TILE
     cdef int64_t tree, j
@@ -223,7 +220,7 @@ cdef void run_block(
     const Tables* model, const Routes* routes, const InputColumns* inputs, const RowBlock* block,
     const Sink* sink,
 ) noexcept nogil:
-    """Rank the values of a block's rows, unless they are kept, and send them through the trees."""
+    """Rank the values of a block's rows, unless they are ranked already, and score them."""
     cdef Py_ssize_t row
     if inputs != NULL:
         for row from block.start <= row < block.stop by LEAF_TILE:
@@ -234,19 +231,19 @@ cdef void run_block(
 
 
 cdef Py_ssize_t cut_blocks(
-    Py_ssize_t n, Py_ssize_t most_tiles, int n_threads, Py_ssize_t* start_out,
+    Py_ssize_t n, Py_ssize_t max_tiles, int n_threads, Py_ssize_t* start_out,
 ) noexcept nogil:
-    """Cut n rows into blocks of whole tiles, and write where each begins, and the end.
+    """Cut n rows into blocks of whole tiles, and write the first row of each, and n.
 
-    Blocks get shorter, so that threads end at about the same time. Returns how many there are;
+    Blocks get shorter, so that threads end at about the same time. Returns the number of blocks;
     `start_out` may be NULL.
     """
-    cdef Py_ssize_t shares = 2 * n_threads if n_threads > 1 else 1
+    cdef Py_ssize_t n_parts = 2 * n_threads if n_threads > 1 else 1
     cdef Py_ssize_t start = 0, n_blocks = 0
     while start < n:
         if start_out != NULL:
             start_out[n_blocks] = start
-        start += LEAF_TILE * max(1, min(most_tiles, (n - start) // (shares * LEAF_TILE)))
+        start += LEAF_TILE * max(1, min(max_tiles, (n - start) // (n_parts * LEAF_TILE)))
         n_blocks += 1
     if start_out != NULL:
         start_out[n_blocks] = n
@@ -257,10 +254,10 @@ cdef struct BlockLoop:
     const Tables* model
     const Routes* routes
     const InputColumns* inputs
-    uint8_t* kept
-    const Py_ssize_t* start   # of each block
-    char* memory              # of each thread, `share` bytes
-    size_t share
+    uint8_t* all_bytes
+    const Py_ssize_t* start   # the first row of each block, and n
+    char* memory              # for each thread, `thread_bytes` bytes
+    size_t thread_bytes
     size_t bytes              # of a block
     const Sink* sink
     const Finish* finish
@@ -269,7 +266,7 @@ cdef struct BlockLoop:
 
 cdef void score_body(void* context, Py_ssize_t number, Py_ssize_t end, int thread) noexcept nogil:
     cdef BlockLoop* loop = <BlockLoop*>context
-    cdef char* memory = loop.memory + loop.share * thread
+    cdef char* memory = loop.memory + loop.thread_bytes * thread
     cdef Py_ssize_t start = loop.start[number]
     cdef Py_ssize_t n = loop.start[number + 1] - start
     cdef double* out = NULL
@@ -277,8 +274,8 @@ cdef void score_body(void* context, Py_ssize_t number, Py_ssize_t end, int threa
         <uint8_t*> memory, <const uint8_t**> (memory + loop.bytes), NULL, start, start + n)
     if is_stopped(loop.watch):
         return
-    if loop.kept != NULL:
-        block.bytes = loop.kept + start * loop.model.n_bytes
+    if loop.all_bytes != NULL:
+        block.bytes = loop.all_bytes + start * loop.model.n_bytes
     if loop.finish != NULL:
         out = loop.sink.scores + start * loop.finish.width
         block.scores = scores_of(loop.finish, n, out)
@@ -291,31 +288,31 @@ cdef void score_body(void* context, Py_ssize_t number, Py_ssize_t end, int threa
 
 
 cdef bint score_many_rows(
-    const Tables* model, const Routes* routes, const InputColumns* inputs, uint8_t* kept,
+    const Tables* model, const Routes* routes, const InputColumns* inputs, uint8_t* all_bytes,
     Py_ssize_t n, int n_threads, const Sink* sink, const Finish* finish, Watch* watch,
 ) noexcept nogil:
-    """Score all rows, block by block; false when memory ran out.
+    """Score all rows, block by block; false if there is not enough memory.
 
-    `kept` has the bytes of all rows, which are made if `inputs` is not NULL. It may be NULL:
-    then the bytes of a block are forgotten. With `finish`, the scores of the sink have room for
-    predictions, and become these.
+    `all_bytes` has the bytes of all rows, which are written if `inputs` is not NULL. If it is NULL,
+    the bytes of each block are temporary. With `finish`, the scores of the sink are overwritten by
+    predictions, for which it must have space.
     """
-    cdef Py_ssize_t most_tiles = BLOCK_BYTES // (LEAF_TILE * max(model.n_bytes, 1))
-    cdef Py_ssize_t n_blocks = cut_blocks(n, most_tiles, n_threads, NULL)
+    cdef Py_ssize_t max_tiles = BLOCK_BYTES // (LEAF_TILE * max(model.n_bytes, 1))
+    cdef Py_ssize_t n_blocks = cut_blocks(n, max_tiles, n_threads, NULL)
     cdef Py_ssize_t* start = <Py_ssize_t*> malloc((n_blocks + 1) * sizeof(Py_ssize_t))
     cdef BlockLoop loop = BlockLoop(
-        model, routes, inputs, kept, start, NULL, 0, 0, sink, finish, watch)
+        model, routes, inputs, all_bytes, start, NULL, 0, 0, sink, finish, watch)
     cdef size_t n_columns
     if start == NULL:
         return False
-    cut_blocks(n, most_tiles, n_threads, start)
+    cut_blocks(n, max_tiles, n_threads, start)
     # The first block is the largest.
     n_columns = (start[1] + LEAF_TILE - 1) // LEAF_TILE * model.n_bytes
     loop.bytes = LEAF_TILE * n_columns
     if finish != NULL:
         loop.bytes = max(loop.bytes, finish.n_work * sizeof(double))
-    loop.share = loop.bytes + (n_columns // 8 + 1) * 8 * sizeof(void*)
-    loop.memory = <char*> malloc(loop.share * n_threads)
+    loop.thread_bytes = loop.bytes + (n_columns // 8 + 1) * 8 * sizeof(void*)
+    loop.memory = <char*> malloc(loop.thread_bytes * n_threads)
     if loop.memory != NULL:
         parallel_for(score_body, &loop, n_blocks, 1, n_threads)
     free(loop.memory)
@@ -331,9 +328,9 @@ cdef void flatten_tree(
     const int32_t* column, int32_t n_leaves, int64_t root, int32_t* index_out,
     TestNode* nodes_out,
 ) noexcept nogil:
-    """Lay out a tree's nodes in an array: those of node i's children are side by side.
+    """Write a tree's nodes into an array, in which the children of a node are neighbors.
 
-    They stand at root + 2i + 1 and root + 2i + 2. A leaf points to itself.
+    The children of node i are at root + 2i + 1 and root + 2i + 2. A leaf is its own child.
     """
     cdef int32_t i, child, side, index
     if n_leaves == 1:
@@ -352,37 +349,37 @@ cdef void flatten_tree(
 
 
 cdef class Predictor:
-    """The tables that prediction reads. They do not change.
+    """The tables for prediction, which do not change.
 
-    The children and leaves must make trees; this is not checked here.
+    The trees must be valid; this is not checked. A slot is an input column with one meaning of
+    "missing", or a set of its categories.
 
     - ``left``, ``right``, (n_nodes,): children of the inner nodes, numbered within their tree; a
       leaf is ``~leaf``.
-    - ``threshold``, (n_nodes,): a value goes left when it is at most the threshold.
+    - ``threshold``, (n_nodes,): values up to the threshold go left.
     - ``column``, (n_nodes,): one of the two columns of the node's slot.
     - ``byte_column``, (n_nodes,): the column of bytes that the node tests.
-    - ``bits``, ``limit``, (n_nodes,): a byte goes left when its ``bits`` are at most the limit.
-    - ``leaf_start``, (n_trees + 1,): first leaf of each tree.
+    - ``bits``, ``limit``, (n_nodes,): a byte goes left if its ``bits`` are at most the limit.
+    - ``leaf_start``, (n_trees + 1,): the first leaf of each tree, and n_leaves.
     - ``leaf_value``, (n_leaves,).
-    - ``slot_feature``, (n_slots,): input column of each slot: one column under one meaning of
-      "missing".
+    - ``slot_feature``, (n_slots,): the input column of each slot.
     - ``slot_missing``, (n_slots,): 0: NaN counts as zero; 1: zeros and NaN are missing; 2: NaN is
       missing.
-    - ``slot_column``, (n_slots, 2): the column with missing values on the left, and that with them
-      on the right, both from 1 on; 0 where there is none.
-    - ``slot_bytes``, (n_slots, 2): the first column of bytes of each, from 0 on; -1 where there is
-      none.
-    - ``slot_start``, (n_slots + 1,): first threshold of each slot.
+    - ``slot_column``, (n_slots, 2): the number, >= 1, of the column with missing values on the
+      left, and of the column with missing values on the right; 0 if there is none.
+    - ``slot_bytes``, (n_slots, 2): the first column of bytes of each, >= 0; -1 if there is none.
+    - ``slot_start``, (n_slots + 1,): the first threshold of each slot.
     - ``slot_threshold``, (n_thresholds,): the thresholds of each slot, ascending and distinct.
     - ``slot_set``, (n_slots,): the number of each slot's set of categories; -1: its values are
       numbers.
-    - ``set_start``, (n_sets + 1,): where the words of each set begin.
+    - ``set_start``, (n_sets + 1,): the first word of each set.
     - ``set_words``, (n_words,).
-    - ``slot_bit``, (n_slots,): of a slot with a set: its bit in the words of a table of 64 sets.
-    - ``outside_start``, (n_tables + 1,): where each of these tables begins: a word a category, and
-      one for all others. Each fills eight of the last columns of bytes.
-    - ``n_bytes``: columns of bytes.
-    - ``n_scores``: trees per round.
+    - ``slot_bit``, (n_slots,): for a slot with a set, its bit in the words of a table of 64 sets.
+    - ``outside_start``, (n_tables + 1,): the first word of each of these tables, which have one
+      word for each category, and one for all others. Each table has eight of the last columns of
+      bytes.
+    - ``n_bytes``: the number of columns of bytes.
+    - ``n_scores``: the number of trees of a round.
     """
 
     def __cinit__(
@@ -443,7 +440,8 @@ cdef class Predictor:
     ):
         """Write the predictions of trees ``first_tree`` to ``stop_tree``.
 
-        - ``link``, ``divisor``: what scores, sums of leaf values, are divided by, and then become.
+        - ``link``, ``divisor``: the sums of leaf values are divided by ``divisor``; the link turns
+          these scores into predictions.
         - ``out``, (n_rows, ``link.width``).
         """
         if out.shape[0] == 0:
@@ -487,10 +485,10 @@ cdef class Predictor:
             Sink(NULL, &leaves_out[0, 0], first_tree, stop_tree), NULL)
 
     cdef int run(
-        self, const InputColumns* inputs, uint8_t* kept, Py_ssize_t n, int n_threads, Sink sink,
-        const Finish* finish,
+        self, const InputColumns* inputs, uint8_t* all_bytes, Py_ssize_t n, int n_threads,
+        Sink sink, const Finish* finish,
     ) except -1:
-        """Send n rows through the trees, and their leaves to the sink: see `score_many_rows`."""
+        """Run n rows through the trees, and write to the sink: see `score_many_rows`."""
         cdef bint done
         cdef Watch watch = start_watch()
         if n * max(sink.stop_tree - sink.first_tree, 1) < MIN_WORK_FOR_TEAM:
@@ -498,7 +496,7 @@ cdef class Predictor:
         n_threads = <int> max(1, min(<Py_ssize_t> n_threads, (n + LEAF_TILE - 1) // LEAF_TILE))
         with nogil:
             done = score_many_rows(
-                &self.tables, &self.routes, inputs, kept, n, n_threads, &sink, finish, &watch)
+                &self.tables, &self.routes, inputs, all_bytes, n, n_threads, &sink, finish, &watch)
         end_watch(&watch)
         if not done:
             raise MemoryError
@@ -508,9 +506,9 @@ cdef class Predictor:
 cdef void fill_slots(
     Predictor self, const int32_t[::1] feature, const uint8_t[::1] missing,
     const int32_t[:, ::1] column, const int32_t[:, ::1] bytes, const int64_t[::1] start,
-    const int64_t[::1] set_of, const int64_t[::1] set_start,
+    const int64_t[::1] slot_set, const int64_t[::1] set_start,
 ) noexcept:
-    """Describe each slot: what of a feature the trees ask, and how its values are read."""
+    """Fill the table of slots, and count the columns that nodes test."""
     cdef Py_ssize_t s
     self.tables.n_columns = 1
     for s in range(feature.shape[0]):
@@ -524,10 +522,10 @@ cdef void fill_slots(
         self.slots[s].missing = missing[s]
         self.slots[s].words = NULL
         self.slots[s].n_words = -1
-        if set_of[s] >= 0:
-            self.slots[s].n_words = set_start[set_of[s] + 1] - set_start[set_of[s]]
+        if slot_set[s] >= 0:
+            self.slots[s].n_words = set_start[slot_set[s] + 1] - set_start[slot_set[s]]
             if self.slots[s].n_words > 0:
-                self.slots[s].words = &self.set_words[set_start[set_of[s]]]
+                self.slots[s].words = &self.set_words[set_start[slot_set[s]]]
         self.slots[s].thresholds = &self.slot_threshold[start[s]]
         self.slots[s].n_thresholds = start[s + 1] - start[s]
 
@@ -535,7 +533,7 @@ cdef void fill_slots(
 cdef void fill_sets(
     Predictor self, const uint8_t[::1] bit, const int64_t[::1] start
 ) noexcept:
-    """Tell of each category which sets it is not in."""
+    """Fill the tables of sets: for each category, the bits of the sets that do not have it."""
     cdef int64_t first = self.tables.n_bytes - BYTES_PER_WORD * self.tables.n_set_bytes
     cdef const Slot* slot
     cdef int64_t table, word
@@ -562,7 +560,7 @@ cdef int fill_trees(
     Predictor self, const int32_t[::1] left, const int32_t[::1] right,
     const double[::1] threshold, const int32_t[::1] column, const int64_t[::1] leaf_start,
 ) except -1:
-    """Lay out the nodes of all trees for rows that walk through them."""
+    """Write the nodes of all trees, which `tree_steps` reads."""
     cdef int32_t[::1] index = np.empty(left.shape[0] + 1, dtype=np.int32)
     cdef int64_t node
     cdef Py_ssize_t t
@@ -581,7 +579,7 @@ cdef int fill_routes(
     const int32_t[::1] column, const uint8_t[::1] bits, const uint8_t[::1] limit,
     const int64_t[::1] leaf_start,
 ) except -1:
-    """Lay out all trees for rows whose values are ranked."""
+    """Add all trees to the tables of `leaves`, with tests of ranks."""
     cdef Test* tests = <Test*> malloc((left.shape[0] + 1) * sizeof(Test))
     cdef int64_t node
     cdef Py_ssize_t i, t

@@ -1,7 +1,8 @@
 """Gauss-Legendre points and weights on [0, 1].
 
-A rule of n points integrates polynomials of degree 2 n - 1 exactly. Its points are the roots of
-the Legendre polynomial of degree n, moved from [-1, 1] to [0, 1].
+A rule of n points integrates polynomials of degree 2 n - 1 exactly. Its points are the roots x of
+the Legendre polynomial P of degree n, mapped from [-1, 1] to [0, 1]: s = (1 - x) / 2, with the
+weight 1 / ((1 - x^2) P'(x)^2).
 """
 
 from libc.math cimport M_PI
@@ -21,11 +22,11 @@ cdef void legendre(int64_t n, double x, double* value_out, double* slope_out) no
 
 
 cdef void set_point(
-    const QuadratureRule* rule, int64_t room, int64_t point, double known, double unknown,
+    const QuadratureRule* rule, int64_t capacity, int64_t point, double known, double unknown,
     double weight,
 ) noexcept nogil:
-    """Set a point of a rule: s, 1 - s and its weight."""
-    cdef int64_t at = point // rule.n * room + point % rule.n
+    """Write a point of a rule: s, 1 - s and its weight."""
+    cdef int64_t at = point // rule.n * capacity + point % rule.n
     rule.known[at] = known
     rule.unknown[at] = unknown
     rule.weight[at] = weight
@@ -38,10 +39,10 @@ cdef double rough_cosine(double x) noexcept nogil:
     return 1 - z / 2 * (1 - z / 12 * (1 - z / 30 * (1 - z / 56 * (1 - z / 90))))
 
 
-cdef bint make_rule(int64_t n, int64_t room, QuadratureRule* rule_out) noexcept nogil:
-    """At least n points, the same number in each pass; false when memory ran out."""
-    cdef int64_t n_passes = max(1, (n + room - 1) // room)
-    cdef int64_t size = n_passes * room
+cdef bint make_rule(int64_t n, int64_t capacity, QuadratureRule* rule_out) noexcept nogil:
+    """Make a rule of at least n points; false if there is not enough memory."""
+    cdef int64_t n_passes = max(1, (n + capacity - 1) // capacity)
+    cdef int64_t size = n_passes * capacity
     cdef int64_t i
     cdef int _step
     cdef double x, value, slope, weight
@@ -55,18 +56,18 @@ cdef bint make_rule(int64_t n, int64_t room, QuadratureRule* rule_out) noexcept 
     rule_out.minus_inverse = rule_out.weight + size
     n = n_passes * rule_out.n
     for i in range(size):
-        # Places without a point are computed, too.
+        # Kernels also compute the places of a pass that have no point.
         rule_out.known[i] = rule_out.unknown[i] = 0.5
     for i in range((n + 1) // 2):
         x = rough_cosine(M_PI * (i + 0.75) / (n + 0.5)) if 2 * i + 1 < n else 0.0
         legendre(n, x, &value, &slope)
-        # Newton's method: each step squares the error, and four are enough for any n.
+        # Newton's method: each step squares the error; four steps are enough for any n.
         for _step in range(5):
             x -= value / slope
             legendre(n, x, &value, &slope)
         weight = 1.0 / ((1.0 - x * x) * slope * slope)
-        set_point(rule_out, room, i, (1.0 - x) / 2.0, (1.0 + x) / 2.0, weight)
-        set_point(rule_out, room, n - 1 - i, (1.0 + x) / 2.0, (1.0 - x) / 2.0, weight)
+        set_point(rule_out, capacity, i, (1.0 - x) / 2.0, (1.0 + x) / 2.0, weight)
+        set_point(rule_out, capacity, n - 1 - i, (1.0 + x) / 2.0, (1.0 - x) / 2.0, weight)
     return True
 
 

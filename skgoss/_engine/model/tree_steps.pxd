@@ -39,26 +39,26 @@ cdef extern from "tree_steps.h" nogil:
         double base
         double lower
         double upper
-        double if_missing
+        double fallback
     ctypedef struct Term "shap_term":
         double coefficient
         double mean
-        double share
+        double fraction
         int32_t column
         int32_t slot
         int32_t edge
         int32_t n_pairs
         int64_t first_pair
     ctypedef struct StepNode "shap_node":
-        double share_above
-        double near_share
+        double fraction_above
+        double near_fraction
         double far_value
         double difference
         int is_first
         int is_fork
 
 
-# Where the steps and the nodes of a tree are among those of all trees.
+# The positions of the steps and nodes of a tree in the tables of all trees.
 cdef struct TreeRange:
     int64_t first_step
     int64_t n_steps
@@ -66,16 +66,16 @@ cdef struct TreeRange:
     int64_t n_nodes
 
 
-# The steps of all trees, and what they refer to.
+# The steps of all trees, and the tables that they refer to.
 cdef struct StepTables:
     Step* steps
     StepNode* nodes                 # in the order of the steps
     TreeRange* trees
     Pair* pairs
-    const int64_t* leaf_start       # by tree
-    LeafModel* leaf_models          # by leaf; NULL: all leaves are constant
+    const int64_t* leaf_start       # the first leaf of each tree
+    LeafModel* leaf_models          # of each leaf; NULL: all leaves are constant
     Term* terms
-    const int64_t* raw_feature      # columns of terms: their values follow those of nodes
+    const int64_t* raw_feature      # the columns of terms, whose values follow those of nodes
     int64_t n_raw
     int64_t n_slots
     int64_t n_pairs

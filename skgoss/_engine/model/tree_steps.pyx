@@ -1,8 +1,9 @@
-r"""The steps in which a block of rows passes a tree for its SHAP values.
+r"""The steps by which a block of rows passes through a tree for its SHAP values.
 
-All rows take the same steps, whichever way they go: the weight P of a node goes down to its
-children, and the expected value G comes up from them. `contribution_kernels.h` has the formulas
-of P and G. This tree has tests of x at nodes 0 and 2, and a number of training rows on each edge:
+All rows of a block take the same steps: DOWN computes the weights P of a node's children from the
+node's, and UP computes the expected value G of a node from its children's. `contribution_kernels.h`
+has the formulas of P and G. This tree has tests of x at nodes 0 and 2, and the numbers of training
+rows at the edges:
 
     depth 0             node 0: x <= 3
                     near 80 /       \ far 20
@@ -12,9 +13,10 @@ of P and G. This tree has tests of x at nodes 0 and 2, and a number of training 
         near 45 /     \ far 15
             leaf a     leaf d
 
-Near is the child that comes first, the left one unless it alone is a leaf. The place of a node in
-P and G is 2 * depth, + 1 if it is a far child; places are used again when a branch is done. An
-edge is 2 * depth of the node that it leaves, + 1 if it leads to the far child. The steps are
+The near child is the one whose steps come first: the left one, unless only the left one is a leaf.
+The place of a node in the arrays P and G is 2 * depth, + 1 if it is a far child; a place is reused
+after its branch is finished. The number of an edge is 2 * depth of its upper node, + 1 if its lower
+node is the far child. The steps are
 
     step  node  place  edge_above  z    p     meaning
     DOWN  0     0      none        1    0.8   P of place 2, node 1
@@ -23,14 +25,15 @@ edge is 2 * depth of the node that it leaves, + 1 if it leads to the far child. 
     UP    1     2                             G of place 2, from place 4 and the value of leaf b
     UP    0     0                             G of place 0, from place 2 and the value of leaf c
 
-and FORK and UP add to the SHAP value of the node's feature. The steps of a far child that is no
-leaf come after those of the near child; its place is that of the near child + 1.
+where FORK and UP also add to the SHAP value of the node's feature. p is the fraction of the node's
+training rows that go to the near child. z is the product of these fractions over the nodes above
+that test the same feature: at node 2, z = 80 / 100, the fraction of node 0 towards node 2. There,
+rows with x > 3 are off the path of x, as they have left it at node 0, whose near edge 0 is
+`edge_above`.
 
-z is the share of the rows that have followed the path at all nodes above that test the same
-feature, and p the share of the node's rows that are in the near child. At node 2, rows with x > 3
-are off the path of x: they have left it at node 0, whose near edge is `edge_above`. If both
-children are inner nodes, the steps of the far one follow those of the near one. Constant leaves
-need no steps. A linear leaf has one, LEAF, as its G depends on the row; then there are no forks.
+If both children are inner nodes, the steps of the far child follow those of the near one; its place
+is that of the near child + 1. Constant leaves need no steps. A linear leaf has a step, LEAF, as its
+G depends on the row; then there are no forks.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
@@ -42,44 +45,44 @@ from skgoss._engine.model.predict cimport Predictor, TestNode
 import numpy as np
 
 
-# A node of the path from the root along which the steps are written.
+# A node of the path from the root to the node whose steps are written.
 cdef struct PathNode:
-    int64_t at              # its index in the nodes, and those of its children
+    int64_t at              # the index in the predictor's nodes, and those of the children
     int64_t near
     int64_t far
-    int32_t node            # its number, in the order of the steps
+    int32_t node            # the number in the order of the steps
     int32_t slot
-    int32_t depth_above     # of the last node with its feature; -1: there is none
-    int32_t side            # of the child at which the path goes on: 1 is far
-    int32_t n_children      # that are written
-    double[2] share         # z of each child: of the rows, those that follow as far as there
+    int32_t depth_above     # of the last node above with the same feature; -1: there is none
+    int32_t side            # of the child on the path: 0 near, 1 far
+    int32_t n_children      # the number of children whose steps are written
+    double[2] fraction      # z of nodes with the same feature below the near and the far child
 
 
-# The steps of a tree while they are written.
+# The state of writing the steps of trees.
 cdef struct Writer:
     const TestNode* nodes
     const double* leaf_value
     const int64_t* leaf_count
     LeafModel* leaf_models      # of the tree's leaves; NULL: all are constant
     Term* terms                 # of all leaves
-    const int32_t* slot         # by node, in order of creation
-    double* cover
+    const int32_t* slot         # of each node
+    double* cover               # the number of training rows of each node
     PathNode* path
-    int32_t* last_depth         # by slot: of the last node on the path; -1: none
+    int32_t* last_depth         # of the last node of each slot on the path; -1: there is none
     Step* steps
     StepNode* step_nodes
     int64_t root
     int32_t n_steps
     int32_t n_nodes
     int64_t n_slots
-    int64_t n_distinct          # features on the path
-    int64_t most_distinct
+    int64_t n_distinct          # the number of different features on the path
+    int64_t max_distinct
     int64_t max_depth
-    Pair* pairs                 # of all trees; those of a step carry slot * n_slots + slot
+    Pair* pairs                 # of all trees; `pair` is slot * n_slots + slot until it is numbered
     int64_t n_pairs
-    int64_t room
+    int64_t capacity            # for pairs
     bint with_pairs
-    bint is_astray              # whether a term has a column that is not on its path
+    bint has_foreign_term       # whether a term has a column that no node on its path tests
 
 
 cdef inline bint is_leaf(const Writer* w, int64_t at) noexcept nogil:
@@ -92,25 +95,29 @@ cdef inline int64_t number(const Writer* w, int64_t at) noexcept nogil:
 
 
 cdef inline double value_at(const Writer* w, int64_t at) noexcept nogil:
+    """The value of a leaf."""
     return w.leaf_value[<int64_t> w.nodes[at].threshold]
 
 
 cdef inline double cover_at(const Writer* w, int64_t at) noexcept nogil:
-    """Rows in a leaf or inner node; less than none counts as none."""
+    """The number of training rows of a leaf or inner node; negative numbers count as 0."""
     if is_leaf(w, at):
         return <double> max(w.leaf_count[<int64_t> w.nodes[at].threshold], 0)
     return w.cover[number(w, at)]
 
 
-cdef inline double share_at(const Writer* w, int64_t at, int64_t sibling) noexcept nogil:
-    """The share of a parent's rows that a child has; one half if there are no rows."""
+cdef inline double child_fraction(const Writer* w, int64_t at, int64_t sibling) noexcept nogil:
+    """The fraction of the parent's rows that are in a child; one half if there are no rows."""
     cdef double rows = cover_at(w, at)
     cdef double both = rows + cover_at(w, sibling)
     return rows / both if both > 0.0 else 0.5
 
 
 cdef double expected_value(Writer* w, int64_t n_nodes, double* expected) noexcept nogil:
-    """Fill in the cover of all nodes; children have later numbers than their parents."""
+    """The expected value of a tree; fills the cover of all nodes.
+
+    Children have later numbers than their parents.
+    """
     cdef int64_t i, left
     cdef double low, high
     if n_nodes == 0:
@@ -120,7 +127,7 @@ cdef double expected_value(Writer* w, int64_t n_nodes, double* expected) noexcep
         w.cover[i] = cover_at(w, left) + cover_at(w, left + 1)
         low = value_at(w, left) if is_leaf(w, left) else expected[number(w, left)]
         high = value_at(w, left + 1) if is_leaf(w, left + 1) else expected[number(w, left + 1)]
-        expected[i] = high + share_at(w, left, left + 1) * (low - high)
+        expected[i] = high + child_fraction(w, left, left + 1) * (low - high)
     return expected[0]
 
 
@@ -130,22 +137,22 @@ cdef inline int32_t place(const Writer* w, int64_t depth) noexcept nogil:
 
 
 cdef inline int32_t edge(const Writer* w, int64_t depth) noexcept nogil:
-    """The edge that the path takes from its node at a depth."""
+    """The number of the path's edge below its node at a depth."""
     return <int32_t> (2 * depth + w.path[depth].side)
 
 
-cdef inline double share_above(const Writer* w, const PathNode* node) noexcept nogil:
-    """z: the share of the rows that have followed the path at all nodes with the feature."""
+cdef inline double fraction_above(const Writer* w, const PathNode* node) noexcept nogil:
+    """z: the product of the fractions that follow the path at all nodes above with the feature."""
     if node.depth_above < 0:
         return 1.0
-    return w.path[node.depth_above].share[w.path[node.depth_above].side]
+    return w.path[node.depth_above].fraction[w.path[node.depth_above].side]
 
 
 cdef bint write_pairs(
     Writer* w, int32_t slot, int64_t depth, int64_t* first_out, int32_t* n_out,
 ) noexcept nogil:
-    """List the features on the path above a depth, but for a slot's; false: no memory."""
-    cdef Pair* more
+    """List the features on the path above a depth, except a slot's; false: not enough memory."""
+    cdef Pair* grown
     cdef PathNode* node
     cdef int64_t d
     first_out[0] = w.n_pairs
@@ -153,12 +160,12 @@ cdef bint write_pairs(
         node = &w.path[d]
         if w.last_depth[node.slot] != d or node.slot == slot:
             continue
-        if w.n_pairs == w.room:
-            w.room = 2 * w.room + 64
-            more = <Pair*> realloc(w.pairs, w.room * sizeof(Pair))
-            if more == NULL:
+        if w.n_pairs == w.capacity:
+            w.capacity = 2 * w.capacity + 64
+            grown = <Pair*> realloc(w.pairs, w.capacity * sizeof(Pair))
+            if grown == NULL:
                 return False
-            w.pairs = more
+            w.pairs = grown
         w.pairs[w.n_pairs] = Pair(
             node.node, edge(w, d), min(node.slot, slot) * w.n_slots + max(node.slot, slot))
         w.n_pairs += 1
@@ -167,7 +174,7 @@ cdef bint write_pairs(
 
 
 cdef bint write_leaf(Writer* w, int64_t depth, int64_t at) noexcept nogil:
-    """Write the step of a leaf at the end of the path; false when memory ran out."""
+    """Write the step of a leaf at the end of the path; false if there is not enough memory."""
     cdef Step* step = &w.steps[w.n_steps]
     cdef int64_t leaf = <int64_t> w.nodes[at].threshold
     cdef PathNode* node
@@ -181,11 +188,11 @@ cdef bint write_leaf(Writer* w, int64_t depth, int64_t at) noexcept nogil:
         term = &w.terms[i]
         d = w.last_depth[term.slot]
         if d < 0:
-            w.is_astray = True
+            w.has_foreign_term = True
             return True
         node = &w.path[d]
         term.edge = edge(w, d)
-        term.share = node.share[node.side]
+        term.fraction = node.fraction[node.side]
         if not write_pairs(w, term.slot, depth, &term.first_pair, &term.n_pairs):
             return False
     return True
@@ -196,23 +203,23 @@ cdef void write_step(Writer* w, int64_t depth, uint8_t kind) noexcept nogil:
 
     With z and p of the node (see the table above) and z' = z p, the kernels need for each row
 
-                                  part a of P        factor f of what
-                                  that goes near     its feature gets
-        on the path, goes near    (s + (1-s) z')/c   z - z'            near_factor
-        on the path, goes far     (1-s) z' / c       -z'               far_factor
-        off the path              p                  0
+        row                       fraction a of P      factor f of
+                                  for the near child   the SHAP value
+        on the path, goes near    (s + (1-s) z') / c   z - z' = near_factor
+        on the path, goes far     (1-s) z' / c         -z'    = far_factor
+        off the path              p      = off_path    0
 
-    where s runs over the points of the quadrature and c = s + (1 - s) z. `shap_fill` computes
-    the parts that depend on s, once for all rows, from the `StepNode`; p alone is `off_path`.
+    at each quadrature point s, with c = s + (1 - s) z. `shap_fill` computes the fractions that
+    depend on s, once for all rows, from the `StepNode`.
 
-    The children of a fork have values, so its G = v_far + a (v_near - v_far) stands in place of
-    a, and f is multiplied by the difference.
+    The children of a fork are leaves with the values v, so its step stores G = v_far + a (v_near -
+    v_far) in place of a, and f times (v_near - v_far).
     """
     cdef PathNode* at = &w.path[depth]
     cdef const TestNode* test = &w.nodes[at.at]
     cdef Step* step = &w.steps[w.n_steps]
-    cdef double z = share_above(w, at)
-    cdef double p = share_at(w, at.near, at.far)
+    cdef double z = fraction_above(w, at)
+    cdef double p = child_fraction(w, at.near, at.far)
     cdef double difference = 1.0
     w.n_steps += 1
     step.kind = kind
@@ -237,15 +244,16 @@ cdef void write_step(Writer* w, int64_t depth, uint8_t kind) noexcept nogil:
             z, p, step.far_value, difference, step.is_first, kind == SHAP_FORK)
 
 
-cdef bint write_pairs_of_step(Writer* w, int64_t depth) noexcept nogil:
+cdef bint write_step_pairs(Writer* w, int64_t depth) noexcept nogil:
+    """List the pairs of the last step; false if there is not enough memory."""
     cdef Step* step = &w.steps[w.n_steps - 1]
     return write_pairs(w, step.slot, depth, &step.first_pair, &step.n_pairs)
 
 
 cdef bint open_node(Writer* w, int64_t depth, int64_t at, bint* is_fork_out) noexcept nogil:
-    """Put a node at the end of the path and write its first step; false when memory ran out.
+    """Append a node to the path and write its first step; false if there is not enough memory.
 
-    A fork has no other step, so it leaves the path at once.
+    A fork has one step only, so it is removed from the path again.
     """
     cdef PathNode* node = &w.path[depth]
     cdef int64_t left = w.nodes[at].child
@@ -258,26 +266,27 @@ cdef bint open_node(Writer* w, int64_t depth, int64_t at, bint* is_fork_out) noe
     node.slot = w.slot[number(w, at)]
     node.depth_above = w.last_depth[node.slot]
     node.n_children = 0
-    z = share_above(w, node)
-    node.share[0] = z * share_at(w, node.near, node.far)
-    node.share[1] = z - node.share[0]
+    z = fraction_above(w, node)
+    node.fraction[0] = z * child_fraction(w, node.near, node.far)
+    node.fraction[1] = z - node.fraction[0]
     is_fork_out[0] = is_leaf(w, node.near) and w.leaf_models == NULL
     write_step(w, depth, SHAP_FORK if is_fork_out[0] else SHAP_DOWN)
     w.n_nodes += 1
     w.n_distinct += node.depth_above < 0
-    w.most_distinct = max(w.most_distinct, w.n_distinct)
+    w.max_distinct = max(w.max_distinct, w.n_distinct)
     w.max_depth = max(w.max_depth, depth)
     if not is_fork_out[0]:
         w.last_depth[node.slot] = <int32_t> depth
         return True
     w.n_distinct -= node.depth_above < 0
-    return write_pairs_of_step(w, depth)
+    return write_step_pairs(w, depth)
 
 
 cdef int64_t next_child(Writer* w, int64_t depth, bint* done_inout) noexcept nogil:
-    """Turn to the next child of the path's last node that is an inner node; -1: none.
+    """The next child of the path's last node that is an inner node; -1: there is none.
 
-    Steps of leaves are written. ``done_inout`` becomes false when memory ran out.
+    Writes the steps of children that are linear leaves. ``done_inout`` becomes false if there is
+    not enough memory.
     """
     cdef PathNode* node = &w.path[depth - 1]
     cdef int64_t at
@@ -293,16 +302,16 @@ cdef int64_t next_child(Writer* w, int64_t depth, bint* done_inout) noexcept nog
 
 
 cdef bint close_node(Writer* w, int64_t depth) noexcept nogil:
-    """Take a node whose children are written off the path; false when memory ran out."""
+    """Write the UP step of the path's last node and remove it; false: not enough memory."""
     cdef PathNode* node = &w.path[depth]
     write_step(w, depth, SHAP_UP)
     w.last_depth[node.slot] = node.depth_above
     w.n_distinct -= node.depth_above < 0
-    return write_pairs_of_step(w, depth)
+    return write_step_pairs(w, depth)
 
 
 cdef bint write_tree(Writer* w) noexcept nogil:
-    """Write the steps of a tree with an inner node; false when memory ran out."""
+    """Write the steps of a tree with an inner node; false if there is not enough memory."""
     cdef int64_t depth = 0
     cdef int64_t at = w.root
     cdef bint is_fork
@@ -365,10 +374,10 @@ cdef class TreeSteps:
     def _read_leaf_models(
         self, const double[::1] leaf_value, const int64_t[::1] start,
         const double[::1] constant, const double[::1] lower, const double[::1] upper,
-        const double[::1] otherwise, const double[::1] coefficient, const double[::1] mean,
+        const double[::1] fallback, const double[::1] coefficient, const double[::1] mean,
         const int32_t[::1] slot, const int32_t[::1] column, const int64_t[::1] feature,
     ):
-        """Keep the models of linear leaves."""
+        """Copy the models of linear leaves into tables."""
         cdef StepTables* tables = &self.tables
         cdef int64_t n_leaves = leaf_value.shape[0], n_terms = mean.shape[0]
         cdef int32_t first = <int32_t> self.predictor.tables.n_columns
@@ -380,7 +389,7 @@ cdef class TreeSteps:
         for i in range(n_leaves):
             tables.leaf_models[i] = LeafModel(
                 start[i], start[i + 1], constant[i], leaf_value[i], lower[i], upper[i],
-                otherwise[i])
+                fallback[i])
         for i in range(n_terms):
             tables.terms[i] = Term(
                 coefficient[i], mean[i], 1.0, first + column[i], slot[i], 0, 0, 0)
@@ -396,9 +405,9 @@ cdef class TreeSteps:
         cdef StepTables* tables = &self.tables
         cdef const int64_t[::1] leaf_start = self.leaf_start
         cdef int64_t n_trees = leaf_start.shape[0] - 1
-        cdef int64_t most_nodes = max(0, np.diff(leaf_start).max(initial=1) - 1)
-        cdef double[::1] cover = np.empty(most_nodes + 1)
-        cdef double[::1] node_expected = np.empty(most_nodes + 1)
+        cdef int64_t max_nodes = max(0, np.diff(leaf_start).max(initial=1) - 1)
+        cdef double[::1] cover = np.empty(max_nodes + 1)
+        cdef double[::1] node_expected = np.empty(max_nodes + 1)
         cdef int32_t[::1] last_depth = np.full(tables.n_slots + 1, -1, dtype=np.int32)
         cdef int64_t[::1] n_distinct = np.zeros(n_trees, dtype=np.int64)
         cdef double[::1] expected = np.empty(n_trees)
@@ -406,7 +415,7 @@ cdef class TreeSteps:
         cdef bint done = True
         cdef Writer w
         memset(&w, 0, sizeof(Writer))
-        w.path = <PathNode*> malloc((most_nodes + 1) * sizeof(PathNode))
+        w.path = <PathNode*> malloc((max_nodes + 1) * sizeof(PathNode))
         if w.path == NULL:
             raise MemoryError
         w.nodes = self.predictor.nodes
@@ -430,32 +439,32 @@ cdef class TreeSteps:
                 w.steps = tables.steps + first_step
                 w.step_nodes = tables.nodes + first_node
                 w.n_steps = w.n_nodes = 0
-                w.most_distinct = 0
+                w.max_distinct = 0
                 expected[t] = expected_value(&w, n_nodes, &node_expected[0])
                 if n_nodes > 0:
                     done = done and write_tree(&w)
                 elif (w.leaf_models != NULL
                         and w.leaf_models[0].first_term < w.leaf_models[0].stop_term):
-                    w.is_astray = True
-                n_distinct[t] = w.most_distinct
+                    w.has_foreign_term = True
+                n_distinct[t] = w.max_distinct
                 tables.trees[t] = TreeRange(first_step, w.n_steps, first_node, n_nodes)
         free(w.path)
         tables.pairs = w.pairs
         self.n_listed_pairs = w.n_pairs
-        tables.max_nodes = most_nodes
+        tables.max_nodes = max_nodes
         tables.max_depth = w.max_depth
         self.expected = np.asarray(expected)
         self.n_distinct = np.asarray(n_distinct)
         if not done:
             raise MemoryError
-        if w.is_astray:
+        if w.has_foreign_term:
             raise ValueError(
                 "a linear leaf has a column that no node on its path tests, so it has no SHAP"
                 " values")
         return 0
 
     cdef int _number_pairs(self) except -1:
-        """Number the pairs from 0."""
+        """Replace the keys of pairs of slots by consecutive numbers."""
         cdef Pair* listed = self.tables.pairs
         cdef int64_t[::1] key = np.empty(self.n_listed_pairs, dtype=np.int64)
         cdef int64_t i

@@ -41,7 +41,7 @@ def suggestion(name: str) -> str:
         return f" {_WHY_NOT[name]}"
     if name in other_libraries.FIT_HINTS:
         return other_libraries.FIT_HINTS[name]
-    # With a lower likeness, any name of another library would be like one of the options.
+    # Below this likeness, any name of another library is like one of the options.
     near = messages.closest(name, CANONICAL_NAME, n=5, likeness=0.7)
     canonical = [CANONICAL_NAME[other] for other in near[:1]]
     return messages.did_you_mean([n for n in canonical if n in near] or near)

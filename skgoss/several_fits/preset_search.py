@@ -92,7 +92,8 @@ class PresetSearch:
     def _best_fit(self, pairs: Sequence[Pair]) -> Fit:
         """The fit of all rows with the options of the best candidate."""
         if not pairs:
-            return Fit.begin(self.prepared.with_chosen(self.search.without_folds), self.sets)
+            options = self.search.without_folds
+            return Fit.begin(self.prepared.with_chosen(options), self.sets)
         found = self._searched(pairs)
         best = race.winner(found)
         best.weight = 1.0

@@ -261,13 +261,13 @@ def read(source: Source) -> Iterator[Batch]:
 
 
 def _prefetched(batches: Iterator[Batch]) -> Iterator[Batch]:
-    """The batches. A thread reads the next one while one is used."""
+    """The batches; a thread reads the next one while the current one is used."""
     reader = _BatchReader(batches)
     reader.start()
     try:
-        coming = reader.ask()
-        while (batch := coming.result()) is not None:
-            coming = reader.ask()
+        future = reader.request()
+        while (batch := future.result()) is not None:
+            future = reader.request()
             yield batch
         reader.end()
         reader.join()
@@ -276,37 +276,37 @@ def _prefetched(batches: Iterator[Batch]) -> Iterator[Batch]:
 
 
 class _BatchReader(Thread):
-    """Reads one batch for each call of `ask`.
+    """Reads one batch for each call of `request`.
 
-    It is a daemon: after Ctrl-C, nothing waits for a batch that is not needed any more,
-    not even Python's exit.
+    It is a daemon thread: after Ctrl-C, nothing waits for a batch that is not needed
+    any more, not even Python's exit.
     """
 
     def __init__(self, batches: Iterator[Batch]) -> None:
         super().__init__(name="skgoss-reader", daemon=True)
         self.batches = batches
-        self.asked: SimpleQueue[Future[Batch | None] | None] = SimpleQueue()
+        self.requests: SimpleQueue[Future[Batch | None] | None] = SimpleQueue()
         self.is_needed = True
 
-    def ask(self) -> Future[Batch | None]:
-        """The next batch, or None after the last one, as soon as it is there."""
+    def request(self) -> Future[Batch | None]:
+        """The future of the next batch, or of None after the last one."""
         future: Future[Batch | None] = Future()
-        self.asked.put(future)
+        self.requests.put(future)
         return future
 
     def end(self) -> None:
-        """Read no more."""
+        """End the thread after the batch that it is reading."""
         self.is_needed = False
-        self.asked.put(None)
+        self.requests.put(None)
 
     def run(self) -> None:
-        while (future := self.asked.get()) is not None:
+        while (future := self.requests.get()) is not None:
             try:
                 future.set_result(next(self.batches, None))
             except BaseException as error:
                 future.set_exception(error)
                 del error
-            del future  # nor does this thread keep the batch
+            del future  # which would keep the batch in memory
 
 
 def check_needed() -> None:

@@ -783,7 +783,8 @@ def test_candidates_learn_with_larger_steps(n_rows, options, rate, n_rounds):
         "early_stopping_round": None,
     }
     assert found.is_rate_open == ("learning_rate" not in options)
-    assert (found.without_folds.get("n_estimators") == 200) == ("n_estimators" not in options)
+    is_chosen = found.without_folds.get("n_estimators") == 200
+    assert is_chosen == ("n_estimators" not in options)
 
 
 @pytest.mark.parametrize(

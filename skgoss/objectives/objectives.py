@@ -112,8 +112,8 @@ class TrainingRows:
         holds, collectives = bool(condition.all()), self.partition.collectives
         return holds if collectives.n_ranks == 1 else all(collectives.all_gather(holds))
 
-    def copies(self) -> NDArray[np.uint32] | None:
-        """The number of copies of each row; None if a process has other weights."""
+    def frequency(self) -> NDArray[np.uint32] | None:
+        """The frequency weight of each row; None if a process has other weights."""
         if self.weight is None:
             return None
         local = (are_copies(self.weight), float(self.weight.sum()))

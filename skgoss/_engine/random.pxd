@@ -1,7 +1,7 @@
-"""Random numbers as hashes of what they are for.
+"""Random numbers as hashes.
 
-A draw depends on its seed, its purpose, the round and the index of what is drawn, never on
-which thread asks first.
+A draw depends only on its seed, its purpose, the round and the index of what is drawn, so the order
+of threads does not matter.
 """
 
 from libc.stdint cimport uint64_t
@@ -24,7 +24,7 @@ cdef inline uint64_t mix(uint64_t x) noexcept nogil:
 
 
 cdef inline uint64_t key(uint64_t seed, Purpose purpose, uint64_t round) noexcept nogil:
-    """The key under which `draw` numbers its draws."""
+    """The key of the draws of a seed, a purpose and a round: see `draw`."""
     return mix(mix(mix(seed + <uint64_t>0x9E3779B97F4A7C15) + <uint64_t>purpose) + round)
 
 
@@ -33,6 +33,6 @@ cdef inline uint64_t draw(uint64_t key, uint64_t index) noexcept nogil:
     return mix(key + index * <uint64_t>0x9E3779B97F4A7C15)
 
 
-cdef inline long below(uint64_t bits, uint64_t bound) noexcept nogil:
+cdef inline long bounded(uint64_t bits, uint64_t bound) noexcept nogil:
     """An integer in [0, bound), from 64 random bits and bound < 2**32."""
     return <long>(((bits >> 32) * bound) >> 32)

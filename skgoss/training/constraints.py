@@ -22,10 +22,10 @@ from skgoss.utils.messages import warn
 UNBOUNDED = 0
 BOUNDINGS = {"basic": 1, "intermediate": 2, "advanced": 3}
 
-# The bin of a forced split of a column that cannot be split.
+# The bin of a forced split whose column has only one bin.
 NO_BIN = -1
 
-# The options with a value for each column, and the value of columns that are not named.
+# The options with a value for each column, and its default.
 PER_COLUMN = {
     "monotone_constraints": 0,
     "feature_contri": 1.0,
@@ -124,6 +124,7 @@ class _ConstraintReader(ColumnFinder):
     """Reads constraints, and finds the columns in them."""
 
     def sets(self, passed: Any) -> list[list[int]] | None:
+        """The interaction constraints as lists of column numbers."""
         if passed is None:
             return None
         if passed == "no_interactions":
@@ -153,6 +154,7 @@ class _ConstraintReader(ColumnFinder):
         return splits or None
 
     def _split(self, node: Any) -> ForcedSplit:
+        """The forced split of a node, without its children."""
         try:
             column, threshold = node["feature"], float(node["threshold"])
         except (KeyError, TypeError, ValueError) as error:
@@ -188,7 +190,7 @@ def _check_monotone(
 
 
 def _warn_of_penalty(settings: Settings) -> None:
-    """Warn of a penalty that takes the gain of constrained columns at every depth."""
+    """Warn of a penalty that removes the gain of constrained columns at every depth."""
     depths = {"num_leaves": settings.num_leaves - 1, "max_depth": settings.max_depth}
     limits = {name: depth for name, depth in depths.items() if depth > 0}
     name = min(limits, key=lambda name: limits[name])
@@ -244,12 +246,14 @@ def _feature_sets(sets: list[list[int]], dataset: BinnedDataset) -> FeatureSets:
 
 
 def _starts(numbers: NDArray[np.int32], size: int) -> NDArray[np.int64]:
+    """The start of each number's items, sorted by number, and the end."""
     return np.concatenate([[0], np.cumsum(np.bincount(numbers, minlength=size))])
 
 
 def _forced_bins(
     forced: list[ForcedSplit], dataset: BinnedDataset
 ) -> NDArray[np.int32]:
+    """The forced splits in terms of used features and bins: see `TreeConstraints`."""
     number = {column: j for j, column in enumerate(dataset.feature.tolist())}
     rows = []
     for split in forced:
@@ -268,7 +272,7 @@ def clip_to_monotone(
     values: NDArray[np.float64],
     nodes: NDArray[Any],
     sign: NDArray[np.int8],
-    values_of: Callable[[list[list[int]]], NDArray[np.float64]],
+    compute_values: Callable[[list[list[int]]], NDArray[np.float64]],
 ) -> NDArray[np.float64]:
     """Clip the values of leaves so that the tree is monotone.
 
@@ -279,20 +283,22 @@ def clip_to_monotone(
     below a node have no larger loss than the node as a leaf.
 
     ``nodes`` have ``feature``, ``left`` and ``right``, in order of creation; for
-    ``sign``, see `TreeConstraints`. ``values_of`` computes the values of leaves that
-    have the rows of several leaves each. No leaf is in two of these lists.
+    ``sign``, see `TreeConstraints`. ``compute_values`` gets lists of leaves, which have
+    no leaf in common. It returns the value of a leaf with the rows of each list.
     """
-    below: dict[int, list[int]] = {~leaf: [leaf] for leaf in range(len(values))}
+    leaves_below: dict[int, list[int]] = {~leaf: [leaf] for leaf in range(len(values))}
     for index in range(len(nodes) - 1, -1, -1):
-        below[index] = below[nodes["left"][index]] + below[nodes["right"][index]]
+        leaves_below[index] = (
+            leaves_below[nodes["left"][index]] + leaves_below[nodes["right"][index]]
+        )
     unbounded = {~leaf: float(value) for leaf, value in enumerate(values)}
     for level in _compared_nodes(nodes, sign):
-        new = values_of([below[index] for index in level])
+        new = compute_values([leaves_below[index] for index in level])
         unbounded |= zip(level, new.tolist(), strict=True)
 
-    def value_of(index: int) -> float:
+    def value(index: int) -> float:
         if index not in unbounded:
-            unbounded[index] = float(values_of([below[index]])[0])
+            unbounded[index] = float(compute_values([leaves_below[index]])[0])
         return unbounded[index]
 
     values = values.copy()
@@ -308,7 +314,7 @@ def clip_to_monotone(
                 [np.clip(unbounded[child], *bounds[index]) for child in children]
             )
             if unbounded[low] > unbounded[high]:
-                middle = np.clip(value_of(index), *bounds[index])
+                middle = np.clip(value(index), *bounds[index])
             bounds[low] = (bounds[index][0], middle)
             bounds[high] = (middle, bounds[index][1])
     for leaf in range(len(values)):
@@ -321,8 +327,8 @@ def _compared_nodes(nodes: NDArray[Any], sign: NDArray[np.int8]) -> list[list[in
     level = {0: 0}
     compared: dict[int, list[int]] = {}
     for index, node in enumerate(nodes):
-        below = [int(child) for child in (node["left"], node["right"]) if child >= 0]
-        level |= dict.fromkeys(below, level[index] + 1)
+        inner = [int(child) for child in (node["left"], node["right"]) if child >= 0]
+        level |= dict.fromkeys(inner, level[index] + 1)
         if sign[node["feature"]]:
-            compared.setdefault(level[index], []).extend(below)
+            compared.setdefault(level[index], []).extend(inner)
     return [children for children in compared.values() if children]

@@ -1,4 +1,4 @@
-"""The callbacks of a fit in several processes, which the first process calls."""
+"""The callbacks of a fit in several processes, which rank 0 calls."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from skgoss.parameters.settings import Settings
 from skgoss.training.callback_api import Callback, CallbackEnv, EarlyStopException
 from skgoss.training.evaluation import EvalResult
 
-# The error of callbacks that call what all processes of a fit would have to call.
-_ONE_OF_SEVERAL = (
+# The error of callbacks that call a collective operation.
+_IN_ONE_PROCESS = (
     "Callbacks run in one of the processes that fit this model: they can predict and"
     " call reset_parameter, but not train, roll back or evaluate the model. Its metrics"
     " are in env.evaluation_result_list."
 )
 
-# Of the index of a round: whether the fit is over.
+# Called with the index of a round; returns whether the fit is over.
 AfterIndex = Callable[[int], bool]
 
 
@@ -30,7 +30,7 @@ class Changeable(Protocol):
 
 
 class RoundCalls(Protocol):
-    """What the loop calls before and after its rounds: see `CallbackList`."""
+    """The callbacks of a fit, as the loop calls them: see `CallbackList`."""
 
     may_skip: bool
 
@@ -42,16 +42,16 @@ class RoundCalls(Protocol):
 
     def at_end(self) -> EarlyStopException | None: ...
 
-    def stop_from(self, error: Any) -> EarlyStopException | None: ...
+    def early_stop(self, error: Any) -> EarlyStopException | None: ...
 
     def close(self) -> None: ...
 
 
 class Outcome(NamedTuple):
-    """What the callbacks of rank 0 have done to the fit.
+    """The effect of the callbacks of rank 0 on the fit.
 
-    They ended it by an `EarlyStopException` with the arguments ``stop``, or without one
-    if it ``is_over``. Or they have ``changed`` the values of settings.
+    They have ended it by an `EarlyStopException` with the arguments ``stop``, or
+    without one if it ``is_over``. Or they have ``changed`` the values of settings.
     """
 
     stop: tuple[int, list[EvalResult] | None] | None
@@ -62,16 +62,16 @@ class Outcome(NamedTuple):
 class DistributedCallbacks:
     """The callbacks of a fit in several processes.
 
-    Rank 0 calls the callbacks. It broadcasts what they have done to the fit before the
-    next round and after the last one. If they can only watch, or stop by the metrics,
-    nothing is sent: all ranks know the metrics, and stop by themselves.
+    Rank 0 calls the callbacks. It broadcasts their effect on the fit before the next
+    round and after the last one. If no callback can change the fit except by the
+    metrics, nothing is sent: all ranks have the metrics and stop at the same round.
 
     A callback has the attribute ``only_watches`` if it never changes a fit, and the
-    method ``on_other_ranks`` if it decides by the metrics alone: it returns a callback
-    that decides the same, and prints nothing.
+    method ``on_other_ranks`` if it decides by the metrics alone. This method returns a
+    callback that makes the same decisions and prints nothing.
 
-    Other ranks than 0 need not have ``callbacks``. ``after_round`` is called on rank 0:
-    see `CallbackList`, which ``make_list`` makes of the callbacks of each rank.
+    Ranks other than 0 need no ``callbacks``. ``after_round`` is called on rank 0: see
+    `CallbackList`, which ``make_list`` makes of the callbacks of each rank.
     """
 
     def __init__(
@@ -85,11 +85,11 @@ class DistributedCallbacks:
         self.collectives = boosting.partition.collectives
         self._is_first = self.collectives.rank == 0
         deciding = [c for c in callbacks if not getattr(c, "only_watches", False)]
-        by_metrics = [c for c in deciding if hasattr(c, "on_other_ranks")]
-        is_local = after_round is not None or len(by_metrics) < len(deciding)
+        metric_callbacks = [c for c in deciding if hasattr(c, "on_other_ranks")]
+        is_local = after_round is not None or len(metric_callbacks) < len(deciding)
         fact = (
             is_local,
-            len(by_metrics),
+            len(metric_callbacks),
             all(getattr(c, "may_skip", False) for c in callbacks),
         )
         facts = self.collectives.all_gather(fact)
@@ -97,20 +97,22 @@ class DistributedCallbacks:
         if not self._is_first:
             after_round = None
             callbacks = (
-                [] if self._broadcasts else [c.on_other_ranks() for c in by_metrics]
+                []
+                if self._broadcasts
+                else [c.on_other_ranks() for c in metric_callbacks]
             )
         self._local = make_list(callbacks, after_round)
         self.may_skip = facts[0][2]
         self._settings = boosting.settings
         self._is_over = False
-        # Whether an exception comes from a callback, which may end the fit by it.
+        # Whether callbacks are called, so that an exception may end the fit.
         self._in_callbacks = False
 
     @contextmanager
     def _calling(self) -> Iterator[None]:
-        """Callbacks are called on one rank: they cannot reach the others."""
+        """The `with` body calls callbacks, on one rank: collectives are forbidden."""
         self._in_callbacks = True
-        with self.collectives.forbidden(_ONE_OF_SEVERAL):
+        with self.collectives.forbidden(_IN_ONE_PROCESS):
             yield
         self._in_callbacks = False
 
@@ -125,16 +127,16 @@ class DistributedCallbacks:
         return self._is_over
 
     def at_end(self) -> EarlyStopException | None:
-        has_heard = self._is_over and not self._is_first
+        is_informed = self._is_over and not self._is_first
         with self._calling():
             stop = self._local.at_end()
-        if not has_heard:
+        if not is_informed:
             self._is_over = True
             self._synchronize(stop)
         return stop
 
-    def stop_from(self, error: Any) -> EarlyStopException | None:
-        stop = self._local.stop_from(error)
+    def early_stop(self, error: Any) -> EarlyStopException | None:
+        stop = self._local.early_stop(error)
         if stop is None or not self._in_callbacks:
             return None
         if self._is_first:
@@ -145,7 +147,7 @@ class DistributedCallbacks:
         self._local.close()
 
     def _synchronize(self, stop: EarlyStopException | None = None) -> bool:
-        """Do on all ranks what the callbacks of rank 0 have done there.
+        """Repeat on all ranks the effect of the callbacks of rank 0.
 
         Returns whether the fit is over.
         """
@@ -164,10 +166,11 @@ class DistributedCallbacks:
         return outcome.is_over
 
     def _outcome(self, stop: EarlyStopException | None) -> Outcome:
-        before, now = vars(self._settings), vars(self.boosting.settings)
+        """The effect of the callbacks since the last call."""
+        old, new = vars(self._settings), vars(self.boosting.settings)
         self._settings = self.boosting.settings
         return Outcome(
             None if stop is None else (stop.best_iteration, stop.best_score),
             self._is_over,
-            {name: now[name] for name in now if now[name] != before[name]},
+            {name: new[name] for name in new if new[name] != old[name]},
         )

@@ -142,7 +142,7 @@ class EvaluationSet:
 
     name: str
     rows: Rows
-    # Whether the model learns from the rows: early stopping ignores them.
+    # Whether these are the training rows, which early stopping ignores.
     is_training: bool = False
     data: Any = None  # what the user passed
     metrics: Sequence[AnyMetric] = ()
@@ -151,15 +151,15 @@ class EvaluationSet:
 
     _warned: bool = field(default=False, init=False)
     _warned_of_nan: bool = field(default=False, init=False)
-    # What metrics get, once there are scores.
+    # The argument of metrics, without scores.
     _data: EvalData | None = field(default=None, init=False)
 
     def _measured(self) -> EvalData:
-        """What metrics get, sorted by query if there are queries, without scores."""
+        """The argument of metrics without scores; by query if there are queries."""
         rows = self.rows
-        queries, partition, of_queries = rows.queries, rows.partition, None
+        queries, partition, query_partition = rows.queries, rows.partition, None
         if partition is not None and queries is not None:
-            of_queries = queries.partition(partition.collectives)
+            query_partition = queries.partition(partition.collectives)
             first = queries.first_rows(partition.collectives)
             partition = replace(partition, runs=(first, queries.sizes))
         return EvalData(
@@ -169,9 +169,9 @@ class EvaluationSet:
             None if queries is None else queries.boundaries,
             1,
             rows.source,
-            {},  # what metrics compute from targets and weights alone, for all rounds
+            {},  # a cache for values that depend only on targets and weights
             partition,
-            of_queries,
+            query_partition,
             rows.output_weight,
         )
 
@@ -183,9 +183,12 @@ class EvaluationSet:
         )
 
     def measure(
-        self, scores: Floats, n_threads: int, more: Sequence[CustomMetric] = ()
+        self,
+        scores: Floats,
+        n_threads: int,
+        custom_metrics: Sequence[CustomMetric] = (),
     ) -> list[EvalResult]:
-        """Compute all metrics, and ``more``, from raw scores, (n_scores, n_rows).
+        """Compute all metrics and custom ones from raw scores, (n_scores, n_rows).
 
         No two of the results have the same name.
         """
@@ -194,7 +197,7 @@ class EvaluationSet:
         # Predictions are computed once for all metrics with the same link.
         by_link: dict[int, EvalData] = {}
         results: list[Result] = []
-        for metric in (*self.metrics, *more):
+        for metric in (*self.metrics, *custom_metrics):
             link = metric.link
             if id(link) not in by_link:
                 predictions = raw
@@ -245,5 +248,5 @@ class EvaluationSet:
 
 
 def loss_of(result: EvalResult) -> float:
-    """The metric, so that less is better."""
+    """The metric, with the sign of a loss: lower is better."""
     return -result.metric_value if result.maximize else result.metric_value

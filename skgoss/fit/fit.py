@@ -422,7 +422,7 @@ class Fit:
         is_cut = limit.interrupted.is_set()
         is_over = is_cut or (limit.left <= 0 and not has_best)
         if is_over and n_grown < n_planned:
-            what = "Ctrl-C" if is_cut else f"time_limit={limit.seconds:g}"
+            what = "Ctrl-C" if is_cut else f"time_limit={limit.option:g}"
             warn(
                 f"{what} ended the fit after {n_grown} of {n_planned} rounds: other"
                 " runs may end after a different number of rounds."

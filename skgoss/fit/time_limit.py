@@ -103,6 +103,7 @@ class TimeLimit:
 
     def __init__(self, seconds: float | None, interrupted: Event | None = None) -> None:
         self.seconds = seconds
+        self.option = seconds  # the limit of the whole fit, if this is that of a stage
         self.interrupted = interrupted or Event()
         self.has_end = seconds is not None or interrupted is not None
         # Whether it has ended anything: `is_over` or that of a stage has said so.
@@ -160,7 +161,9 @@ class TimeLimit:
     def of_share(self, share: float) -> TimeLimit:
         """The limit of a stage of the fit, which takes a fraction of the time left."""
         seconds = None if self.seconds is None else share * self.left
-        return TimeLimit(seconds, self.interrupted if self.has_end else None)
+        limit = TimeLimit(seconds, self.interrupted if self.has_end else None)
+        limit.option = self.option
+        return limit
 
 
 NO_LIMIT = TimeLimit(None)

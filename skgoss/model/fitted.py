@@ -229,8 +229,8 @@ class FittedModel:
         if start == 0 and length < n_starts <= n_rounds:
             raise ValueError(
                 f"num_iteration={length} is too small: the model is the mean of"
-                f" {n_starts} models of folds, whose first rounds come first. Use a"
-                f" multiple of {n_starts}."
+                f" {n_starts} models, whose first rounds come first. Use a multiple of"
+                f" {n_starts}."
             )
         return start, min(start + length, n_rounds)
 

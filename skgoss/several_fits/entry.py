@@ -102,7 +102,9 @@ def _chosen_fit(
     if data.search is None:
         assert pairs is not None
         return FoldFits(prepared, splits, pairs)
-    return PresetSearch(prepared, data.search, splits, pairs, sets, external)
+    # A model that can be trained further is that of one fit.
+    search = data.search._replace(is_mean=False) if no_folds else data.search
+    return PresetSearch(prepared, search, splits, pairs, sets, external)
 
 
 def _pairs(data: FitData, splits: Splits) -> list[Pair] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from skgoss.several_fits.preset_race import (
     PresetRace,
     Terms,
 )
-from skgoss.training.evaluation import EvaluationSet, loss_of
+from skgoss.training.evaluation import EvaluationSet
 from skgoss.utils.locks import cached_property
 from skgoss.utils.messages import warn, warn_unused
 
@@ -43,8 +43,18 @@ _MAX_COST_PER_FOLD = 12.0
 # The seconds that a leaf of a fit takes, and a value of a row in a round.
 _SECONDS_OF_LEAF = 3e-6
 _SECONDS_OF_VALUE = 1.5e-9
-# The loss of training is larger than that of folds, by their loss, only if a fit fails.
+# Of rows that a fit has learned from, the loss is larger than that of folds that have
+# not, by this fraction of it, only if the fit has failed.
 _LOSS_MARGIN = 0.1
+
+
+class Member(NamedTuple):
+    """A candidate of a mean, fitted on all rows with some ``options``."""
+
+    candidate: Candidate
+    weight: float
+    options: dict[str, Any]
+    trees: Ensemble
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +77,11 @@ class PresetSearch:
     def has_folds(self) -> bool:
         """Whether models of folds become one."""
         return self.fold_pairs is not None
+
+    @property
+    def is_refitted(self) -> bool:
+        """Whether a fit of all rows replaces the models of folds."""
+        return self.has_folds and self.prepared.data.settings.refit
 
     def model(
         self,
@@ -104,68 +119,88 @@ class PresetSearch:
     def _mean(self, pairs: Sequence[Pair]) -> FittedModel:
         """The weighted mean of the candidates, each of which is fitted on all rows."""
         self._warn_of_callbacks()
+        self._warn_of_sets()
         found = self._searched(pairs)
-        members, weights, fitted = self._fitted_members(found)
-        joint = JointColumns.of(self.columns, [member.columns for member in members])
-        placed = map(joint.placed, fitted, [member.columns for member in members])
+        members = self._fitted_members(found)
+        columns = [member.candidate.columns for member in members]
+        joint = JointColumns.of(self.columns, columns)
+        placed = map(joint.placed, [member.trees for member in members], columns)
+        weights = [member.weight for member in members]
         total, _ = blending.weighted_sum(list(zip(placed, weights, strict=True)))
         best = members[int(np.argmax(weights))]
-        n_rounds = {"n_estimators": total.n_rounds}
-        chosen = _chosen(joint.columns.prepared, best.params | n_rounds, found)
-        folds = FoldFits(chosen, self.splits, pairs)
-        return folds.tested(total, [member.models for member in members], weights)
+        options = best.options | {"n_estimators": total.n_rounds}
+        chosen = _chosen(joint.columns.prepared, options, found)
+        models = [member.candidate.models for member in members]
+        return FoldFits(chosen, self.splits, pairs).tested(total, models, weights)
 
-    def _fitted_members(
-        self, found: Sequence[Candidate]
-    ) -> tuple[list[Candidate], list[float], list[Ensemble]]:
-        """The members of a mean, their weights, and their trees of all rows.
+    def _fitted_members(self, found: Sequence[Candidate]) -> list[Member]:
+        """The members of a mean, fitted on all rows.
 
         A candidate is dropped if its fit of all rows has failed, unless it is the last.
         """
         rest = [candidate for candidate in found if candidate.models]
         while True:
-            members, weights = self._members(rest)
-            fitted: list[Ensemble] = []
-            for number, member in enumerate(members):
-                share = 1.0 / (len(members) - number)
-                fit, trees = self._fitted_on_all_rows(member, found, share)
-                fitted.append(trees)
-                if len(rest) > 1 and self._has_failed(fit, member):
-                    rest.remove(member)
-                    member.weight = 0.0
+            candidates, weights = self._members(rest)
+            members: list[Member] = []
+            for number, candidate in enumerate(candidates):
+                share = 1.0 / (len(candidates) - number)
+                options = candidate.params | self._last_fit(candidate, found, share)
+                fit = self._begun_on_all_rows(candidate, options, share)
+                trees = fit.grow(options["n_estimators"], None)
+                self.prepared.limit.is_reached |= fit.prepared.limit.is_reached
+                if len(rest) > 1 and self._has_failed(fit, candidate):
+                    rest.remove(candidate)
+                    candidate.weight = 0.0
                     break
+                members.append(Member(candidate, weights[number], options, trees))
             else:
-                return members, weights, fitted
+                return members
 
-    def _fitted_on_all_rows(
-        self, member: Candidate, found: Sequence[Candidate], share: float
-    ) -> tuple[Fit, Ensemble]:
-        """The fit of a candidate, which may take a share of the time that is left."""
+    def _begun_on_all_rows(
+        self, candidate: Candidate, options: Mapping[str, Any], share: float
+    ) -> Fit:
+        """A fit that may take a share of the time that is left.
+
+        No callback of the user is called in it, and its only metric is the loss.
+        """
+        by_loss = self._by_loss(candidate.columns.prepared).with_options(options)
         limit = self.prepared.limit.of_share(share)
-        last = member.params | self._last_fit(member, found, share)
-        prepared = replace(member.columns.prepared, limit=limit)
-        fit = Fit.begin(prepared.with_chosen(last), [])
-        trees = fit.grow(last["n_estimators"], None)
-        self.prepared.limit.is_reached |= limit.is_reached
-        return fit, trees
+        return Fit.begin(replace(by_loss, limit=limit), [])
 
-    def _has_failed(self, fit: Fit, member: Candidate) -> bool:
-        """Whether the loss of training is larger than that of the folds; then warn."""
-        if self.prepared.limit.is_reached:
+    def _has_failed(self, fit: Fit, candidate: Candidate) -> bool:
+        """Whether a fit of all rows has a larger loss than its folds; then warn.
+
+        Both are those of the rows that the folds were tested on: others may have larger
+        losses, such as those of earlier times. A fit that has fewer rounds, because
+        there is no time, has not failed.
+        """
+        prepared, settings = self.prepared, fit.settings
+        # Other processes than the first one do not look at the clock.
+        is_over = prepared.data.rows.collectives.broadcast(
+            lambda: prepared.limit.is_reached
+        )
+        steps = settings.n_estimators * settings.learning_rate
+        if is_over or steps < candidate.mean_rounds * candidate.rate:
             return False
-        assert fit.rounds.make_training_set is not None
-        training = fit.rounds.make_training_set()
-        metrics = list(member.prepared.setup.make_metrics())
-        result, *_ = fit.rounds.evaluate_sets([replace(training, metrics=metrics)])
-        loss, of_folds = loss_of(result), member.loss
+        metrics = candidate.prepared.setup.make_metrics()
+        fitted = self._fitted_models(fit, candidate.models)
+        loss = blending.loss(fitted, metrics)
+        of_folds = blending.loss(candidate.models, metrics)
         if loss <= of_folds + _LOSS_MARGIN * abs(of_folds):
             return False
         warn(
-            f"A configuration of preset={self.prepared.data.settings.preset!r} has the"
-            f" loss {loss:.3g} on its training rows, although it has {of_folds:.3g} on"
-            " rows that were held out. It is not used. Please report this."
+            f"A configuration of preset={prepared.data.settings.preset!r} has the"
+            f" loss {loss:.3g} on rows that it was fitted to, although its models of"
+            f" folds have {of_folds:.3g} on these rows, which were held out. It is not"
+            " used. Please report this."
         )
         return True
+
+    def _fitted_models(self, fit: Fit, models: Sequence[FoldModel]) -> list[FoldModel]:
+        """The models of folds with the scores of a fit of all rows."""
+        (training,) = fit.rounds.training_sets()
+        scores, local = fit.rounds.raw_scores(training), self.prepared.data.rows.local
+        return [replace(model, scores=scores[:, local(model.test)]) for model in models]
 
     def _blend(self, pairs: Sequence[Pair], make_model: MakeModel) -> FittedModel:
         """The weighted mean of the candidates' models of the folds."""
@@ -271,7 +306,7 @@ class PresetSearch:
     ) -> list[float]:
         """The weights of several configurations, as a preset chooses them."""
         data = self.prepared.data
-        if data.settings.refit:
+        if self.is_refitted:
             return [float(i == winner) for i in range(len(kinds))]
         metrics = self._by_loss(self.prepared).setup.make_metrics()
         weights = blending.hill_climbing(kinds, metrics)
@@ -350,15 +385,27 @@ class PresetSearch:
             for call in callbacks.without_recorders(
                 self.prepared.data.arguments.callbacks
             )
-            if not (settings.refit and getattr(call, "before_iteration", False))
+            if not (self.is_refitted and getattr(call, "before_iteration", False))
         ]
         if unused:
             warn_unused(
-                f"callbacks are not called with preset={settings.preset!r} and folds,"
-                " because the rounds of several configurations are compared in stages."
+                f"callbacks are not called with preset={settings.preset!r}, because the"
+                " rounds of several configurations are compared in stages."
                 " Only record_evaluation has an effect. For callbacks, leave the preset"
                 " out, or pass its options: see preset_params_ and search_results_."
             )
+
+    def _warn_of_sets(self) -> None:
+        """Warn of evaluation sets that a mean does not use: those of training rows."""
+        if not self.sets:
+            return
+        names = ", ".join(repr(named.name) for named in self.sets)
+        preset = self.prepared.data.settings.preset
+        warn_unused(
+            "Evaluation sets with the rows of the training set are not evaluated with"
+            f" preset={preset!r}: {names}. The model is the mean of several fits, whose"
+            " losses on folds are recorded. Leave them out, or pass other rows."
+        )
 
     def _warn_of_end(self, limit: TimeLimit, found: Sequence[Candidate]) -> None:
         """Warn if Ctrl-C or the limit has ended the search."""
@@ -367,7 +414,7 @@ class PresetSearch:
         if limit.interrupted.is_set():
             whole.warn_interrupted(
                 f"a search after {n_begun} candidates had begun",
-                continues=not self.has_folds or self.prepared.data.settings.refit,
+                continues=not self.has_folds or self.is_refitted,
             )
         elif n_begun < n_first:
             warn(

@@ -281,14 +281,14 @@ def _candidates(
     category_options = {name: usual[name] for name in _CATEGORY_OPTIONS & usual.keys()}
     if own.preset == "fast":
         return _possible([{}, usual | _LINEAR_LEAVES], chosen)
+    may_be_linear = _is_possible(_LINEAR_LEAVES, chosen)
     found = [
         {},
         category_options if max_categories > _SMALL_VOCABULARY else {},
         usual | _LINEAR_LEAVES,
         usual | _LINEAR_LEAVES | _SUMS,
         usual | _LINEAR_LEAVES | _PRODUCTS,
-        # Without linear leaves, the user's own options.
-        {} if chosen.keys() >= _LINEAR else usual,
+        {} if may_be_linear else usual,
         _RANDOM_THRESHOLDS,
         *(_MORE_CANDIDATES if own.preset == "best" else ()),
     ]
@@ -309,9 +309,14 @@ def _possible(kinds: Sequence[dict[str, Any]], chosen: Collection[str]) -> Candi
     found = [
         {name: value for name, value in kind.items() if name in chosen}
         for kind in kinds
-        if all(name in chosen for name, value in kind.items() if value is True)
+        if _is_possible(kind, chosen)
     ]
     return tuple(options for i, options in enumerate(found) if options not in found[:i])
+
+
+def _is_possible(kind: Mapping[str, Any], chosen: Collection[str]) -> bool:
+    """Whether what makes a kind of trees may be chosen."""
+    return all(name in chosen for name, value in kind.items() if value is True)
 
 
 def default_trees() -> dict[str, Any]:

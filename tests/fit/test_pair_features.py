@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
+from helpers.columns_of_pairs import with_pairs
 from skgoss import Booster, Dataset, LGBMClassifier, LGBMRegressor, train
 
 RNG = np.random.default_rng(0)
@@ -20,16 +21,6 @@ NEW[3, 2] = np.nan
 @pytest.fixture(scope="module")
 def model():
     return LGBMRegressor(n_estimators=30, pair_features=True).fit(X, Y)
-
-
-def with_pairs(model, X):
-    """The columns, and the pairs of a model in plain NumPy."""
-    made = []
-    for left, symbol, factor, right in model._model.schema.pairs.state():
-        a, b = X[:, left], factor * X[:, right]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            made.append({"-": a - b, "+": a + b, "*": a * b, "/": a / b}[symbol])
-    return np.column_stack([X, *made])
 
 
 @pytest.mark.parametrize("options", [{}, {"linear_tree": True}, {"extra_trees": True}])

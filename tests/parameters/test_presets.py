@@ -8,7 +8,12 @@ import pytest
 import sklearn.datasets
 from scipy.special import expit
 from sklearn.base import clone
-from sklearn.datasets import load_diabetes, make_classification, make_regression
+from sklearn.datasets import (
+    load_diabetes,
+    make_classification,
+    make_friedman1,
+    make_regression,
+)
 from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV, KFold
 
@@ -33,14 +38,30 @@ def classes(n=150):
     return make_classification(n, 6, flip_y=0.2, random_state=1)
 
 
-def test_chosen_options_are_those_of_the_fit():
+# What stands against a mean of several candidates.
+OF_ONE_FIT = {
+    "init_score": ({}, {"init_score": np.linspace(-9, 9, 150)}),
+    "distribution": ({"objective": "normal"}, {}),
+    "init_model": ({}, {"init_model": LGBMRegressor(n_estimators=3).fit(*numbers())}),
+    "evaluation set": ({}, {"eval_set": [numbers(50)]}),
+}
+
+
+@pytest.mark.parametrize("case", OF_ONE_FIT)
+def test_chosen_options_are_those_of_one_fit(case):
+    options, arguments = OF_ONE_FIT[case]
     X, y = numbers()
-    model = LGBMRegressor(**ACCURATE).fit(X, y)
+    model = LGBMRegressor(**ACCURATE, **options).fit(X, y, **arguments)
     chosen = model.preset_params_
-    assert chosen["learning_rate"] < 0.1
-    assert chosen["n_estimators"] == model.n_iter_
+    assert sorted(model.search_results_["weight"]) == [0] * (
+        len(model.search_results_["weight"]) - 1
+    ) + [1]
+    if case != "evaluation set":
+        assert chosen["learning_rate"] < 0.1
+        n_earlier = 3 if case == "init_model" else 0
+        assert chosen["n_estimators"] == model.n_iter_ - n_earlier
     assert model.get_params()["learning_rate"] == 0.1
-    plain = LGBMRegressor(**chosen).fit(X, y)
+    plain = LGBMRegressor(**chosen, **options).fit(X, y, **arguments)
     np.testing.assert_array_equal(model.predict(X), plain.predict(X))
     text = model.booster_.model_to_string()
     assert f"[learning_rate: {chosen['learning_rate']}]" in text
@@ -203,7 +224,8 @@ def test_evaluation_sets_of_the_user_decide():
     )
     np.testing.assert_array_equal(booster.predict(X), model.predict_proba(X)[:, 1])
     # The training set decides nothing.
-    shown = LGBMClassifier(**ACCURATE).fit(*fitted, eval_set=[fitted])
+    with pytest.warns(UserWarning, match="not evaluated with preset=.*: 'training'"):
+        shown = LGBMClassifier(**ACCURATE).fit(*fitted, eval_set=[fitted])
     searched = LGBMClassifier(**ACCURATE).fit(*fitted)
     assert shown.preset_params_ == searched.preset_params_
 
@@ -256,16 +278,13 @@ def test_rounds_are_found_on_folds_that_keep_groups():
     assert model.n_iter_ < known.n_iter_ / 2
 
 
-OTHER = presets._RANDOM_THRESHOLDS
-
-
 ROUGH = {"learning_rate": 0.15, "n_estimators": 500, "early_stopping_round": 0}
 
 
-def losses_by_round(X, y, **options):
+def losses_by_round(X, y, options, **arguments):
     """The loss after each round, on each of the folds of the search."""
     params = {**presets._ACCURATE, "folds": 3, **options, **ROUGH}
-    history = LGBMRegressor(**params).fit(X, y).evals_result_
+    history = LGBMRegressor(**params).fit(X, y, **arguments).evals_result_
     return [np.array(scores["l2"]) for scores in history.values()]
 
 
@@ -275,57 +294,60 @@ def seen(losses, stages):
     return np.where((n & (n - 1) == 0) | np.isin(n, stages), losses[: n[-1]], np.inf)
 
 
-def grow(racers, candidates, references):
-    """Let racers grow to their ends."""
+def won(candidates, level=0.0):
+    """The candidate that wins a race, and its best rounds on the folds.
+
+    Of each, the losses by fold and round.
+    """
+    leaves = [options.get("num_leaves", 15) for options in KINDS]
+    racers = [Racer({}, "", 500, 0.15, n, STEP_OF_PRESETS) for n in leaves]
     for _ in range(100):
         for racer, losses in zip(racers, candidates, strict=True):
             if racer.goes_on:
                 stages = [*racer.rounds, racer.next_rounds]
                 least = [seen(of_fold, stages).min() for of_fold in losses]
                 racer.note(-np.array(least))
-        drop([*references, *racers], 0.2)
-
-
-def won(candidates):
-    """The candidate that wins a race, and its best rounds on the folds.
-
-    Of each, the losses by fold and round.
-    """
-    leaves = 15, 15, 31, 31, 15, 15
-    racers = [Racer({}, "", 500, 0.15, n, STEP_OF_PRESETS) for n in leaves]
-    racers[1].is_robust = True
-    grow(racers[:4], candidates[:4], [])
-    leader = max(racers[:4], key=lambda racer: max(racer.means))
-    n_rounds = best_rounds(leader, candidates[racers.index(leader)])
-    if 1.5 * np.exp(np.log(n_rounds).mean()) >= 60:
-        grow(racers[4:], candidates[4:], racers[:4])
-    best = racers.index(winner(racers, 0.2))
-    return best, best_rounds(racers[best], candidates[best])
-
-
-def best_rounds(racer, candidate):
-    """The best rounds that a race has seen on each fold."""
-    return [seen(losses, racer.rounds).argmin() + 1 for losses in candidate]
+        drop(racers, level)
+    best = racers.index(winner(racers))
+    stages = racers[best].rounds
+    return best, [seen(losses, stages).argmin() + 1 for losses in candidates[best]]
 
 
 USUAL = {name: getattr(LGBMRegressor(), name) for name in presets._ACCURATE}
-RANDOM_LINES = USUAL | presets._RANDOM_LINES
-LATE = presets._LINES, RANDOM_LINES | presets._SMALL
-KINDS = {}, OTHER, USUAL, RANDOM_LINES, *LATE
+LINEAR = USUAL | presets._LINEAR_LEAVES
+KINDS = (
+    *({}, LINEAR, LINEAR | presets._SUMS, LINEAR | presets._PRODUCTS),
+    presets._RANDOM_THRESHOLDS,
+)
 
 
-@pytest.mark.parametrize("data", nightly_if(["noise", "steps"], {"noise"}))
+def products(n=300):
+    """A product of two columns, which no other kind of trees learns so soon."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 4))
+    return X, X[:, 0] * X[:, 1] + 0.1 * rng.normal(size=n)
+
+
+# The kinds that win by folds, and by an evaluation set.
+CONTESTS = {
+    "steps": (lambda: steps(300), 3, 0),
+    "products": (products, 3, 3),
+    "noise": (lambda: numbers(300), 2, 2),
+}
+
+
+@pytest.mark.parametrize("data", nightly_if(CONTESTS, {"products"}))
 def test_a_candidate_wins_by_its_loss(data, monkeypatch):
     monkeypatch.setattr(preset_search, "_MAX_COST", np.inf)  # no race ends by its time
-    X, y = steps() if data == "steps" else numbers(300)
-    candidates = KINDS
-    best, rounds = won([losses_by_round(X, y, **options) for options in candidates])
-    assert best == (2 if data == "steps" else 3)
-    model = LGBMRegressor(**ACCURATE).fit(X, y)
-    expected = candidates[best] | {"learning_rate": 0.03}
-    expected["n_estimators"] = round(1.5**0.35 * 5 * np.exp(np.log(rounds).mean()))
-    expected["early_stopping_round"] = None
-    assert model.preset_params_ == presets._ACCURATE | expected
+    make, expected, _ = CONTESTS[data]
+    X, y = make()
+    start = {"init_score": np.full(len(y), 0.5)}
+    best, rounds = won([losses_by_round(X, y, kind, **start) for kind in KINDS])
+    assert best == expected
+    model = LGBMRegressor(**ACCURATE).fit(X, y, **start)
+    chosen = KINDS[best] | {"learning_rate": 0.03, "early_stopping_round": None}
+    chosen["n_estimators"] = round(1.5**0.35 * 5 * np.exp(np.log(rounds).mean()))
+    assert model.preset_params_ == presets._ACCURATE | chosen
 
 
 def shorten(monkeypatch, **changed):
@@ -367,14 +389,15 @@ def test_rows_of_weight_zero_calibrate_no_probabilities(short_search):
 
 @pytest.mark.parametrize("preset", ["accurate", "best"])
 def test_the_model_of_folds_is_a_weighted_mean(preset, short_search):
-    X, y = numbers(200)
-    model = LGBMRegressor(preset=preset, n_estimators=30, folds=8).fit(X, y)
+    X, y = make_friedman1(200, noise=1.0, random_state=0)
+    model = LGBMRegressor(preset=preset, n_estimators=30, folds=4).fit(X, y)
     results = model.search_results_
-    n_compared = {"accurate": 4, "best": 9}[preset]
+    n_compared = {"accurate": 5, "best": 12}[preset]
     assert len(results["params"]) == len(results["weight"]) == n_compared
     assert results["weight"].sum() == pytest.approx(1)
     at, weights, members = of_members(model, X, y)
-    assert 1 <= len(members) <= 6
+    assert 2 <= len(members) <= 6
+    assert {m.pair_features for m in members} & {"sums", "products"}
     oof, prediction = np.zeros(len(y)), np.zeros(len(y))
     for i, weight, alone in zip(at, weights, members, strict=True):
         longer = clone(alone).set_params(n_estimators=30).fit(X, y)
@@ -389,7 +412,7 @@ def test_the_model_of_folds_is_a_weighted_mean(preset, short_search):
     np.testing.assert_allclose(model.predict(X), prediction)
     best = results["params"][int(np.argmax(results["weight"]))]
     assert best.items() <= model.preset_params_.items()
-    assert model.preset_params_.get("folds", 8) == 8
+    assert "folds" not in model.preset_params_
 
 
 def test_weights_have_the_lowest_loss_that_hill_climbing_finds():
@@ -464,9 +487,9 @@ def test_the_larger_score_wins():
         model = LGBMRanker(**options).fit(X, grades, group=[12] * 20)
         scores.append(model.oof_score_["ndcg@1"])
     best = int(np.argmax(scores))
-    assert found[True]["weight"].tolist() == np.eye(4)[best].tolist()
+    assert found[True]["weight"].tolist() == np.eye(5)[best].tolist()
     assert found[False]["weight"][best] > 0
-    assert len(set(scores)) == 4
+    assert len(set(scores)) == 5
 
 
 def test_the_history_is_that_of_the_kind_with_the_most_weight():
@@ -563,13 +586,16 @@ def steps(n=600):
     return X, y + is_high[:, 4] * (2 * is_high[:, 5] - 1)
 
 
-def test_the_options_of_the_user_are_a_candidate():
+@pytest.mark.parametrize("passed", [{"linear_tree": False}, {"extra_trees": False}])
+def test_the_options_of_the_user_are_a_candidate(passed):
+    """Where linear leaves with random thresholds are not possible."""
     X, y = steps()
-    model = LGBMRegressor(**ACCURATE).fit(X, y)
+    start = {"init_score": np.zeros(len(y))}
+    model = LGBMRegressor(**ACCURATE, **passed).fit(X, y, **start)
     chosen = model.preset_params_
     assert (chosen["num_leaves"], chosen["subsample"]) == (31, 1.0)
     of_rounds = {name: chosen[name] for name in ("learning_rate", "n_estimators")}
-    usual = LGBMRegressor(**of_rounds).fit(X, y)
+    usual = LGBMRegressor(**of_rounds).fit(X, y, **start)
     np.testing.assert_array_equal(model.predict(X), usual.predict(X))
 
 
@@ -581,7 +607,8 @@ def test_options_of_many_categories_are_a_candidate(n_categories):
     X = pd.DataFrame({"word": pd.Categorical(word), "number": rng.normal(size=1200)})
     y = X["number"].to_numpy() + rng.normal(size=1200)
     passed = {"extra_trees": False, "linear_tree": False}
-    model = LGBMRegressor(**ACCURATE, **passed).fit(X, y)
+    start = {"init_score": np.zeros(1200)}
+    model = LGBMRegressor(**ACCURATE, **passed).fit(X, y, **start)
     chosen = model.preset_params_
     of_categories = {"cat_l2": 10.0, "min_data_per_group": 100, "cat_smooth": 10.0}
     compared = model.search_results_["params"]
@@ -591,24 +618,25 @@ def test_options_of_many_categories_are_a_candidate(n_categories):
     if n_categories < 200:
         return
     assert (chosen["cat_l2"], chosen["min_data_per_group"]) == (10.0, 100)
-    plain = LGBMRegressor(**chosen, **passed).fit(X, y)
+    plain = LGBMRegressor(**chosen, **passed).fit(X, y, **start)
     np.testing.assert_array_equal(model.predict(X), plain.predict(X))
 
 
-@pytest.mark.parametrize("kind", nightly_if(["steps", "noise"], {"steps"}))
-def test_an_evaluation_set_chooses_the_candidate(kind):
-    X, y = steps() if kind == "steps" else numbers(300)
+@pytest.mark.parametrize("data", nightly_if(CONTESTS, {"products"}))
+def test_an_evaluation_set_chooses_the_candidate(data):
+    make, _, expected = CONTESTS[data]
+    X, y = make()
     fitted, valid = (X[:-100], y[:-100]), (X[-100:], y[-100:])
     sets = {"eval_set": [fitted, valid], "eval_names": ["a", "b"]}
     model = LGBMRegressor(**ACCURATE).fit(*fitted, **sets, eval_metric="l1")
-    candidates, losses = KINDS, []
-    for options in candidates:
+    losses = []
+    for options in KINDS:
         alone = LGBMRegressor(**{**presets._ACCURATE, **options, **ROUGH})
         alone.fit(*fitted, eval_set=valid)
         losses.append([np.array(alone.evals_result_["valid_0"]["l2"])])
     best, _ = won(losses)
-    assert best == (2 if kind == "steps" else 4)
-    options = presets._ACCURATE | candidates[best] | {"learning_rate": 0.05}
+    assert best == expected
+    options = presets._ACCURATE | KINDS[best] | {"learning_rate": 0.05}
     options |= {"n_estimators": 1500, "early_stopping_round": 100}
     alone = LGBMRegressor(**options).fit(*fitted, **sets, eval_metric="l1")
     np.testing.assert_array_equal(model.predict(X), alone.predict(X))
@@ -719,10 +747,10 @@ def test_an_evaluation_set_chooses_the_best(short_search, monkeypatch):
     options = {"preset": "best", "learning_rate": 0.3}
     model = LGBMRegressor(**options).fit(X[:100], y[:100], eval_set=(X[100:], y[100:]))
     results = model.search_results_
-    assert len(results["params"]) == 11
+    assert len(results["params"]) == 12
     assert (
         results["weight"].tolist()
-        == np.eye(11)[np.argmin(results["mean_test_loss"])].tolist()
+        == np.eye(12)[np.argmin(results["mean_test_loss"])].tolist()
     )
     assert results["params"][int(np.argmax(results["weight"]))].items() <= (
         model.preset_params_.items()
@@ -737,7 +765,7 @@ def test_a_search_ends_without_progress(monkeypatch, capsys):
     X, y = numbers(60)
     model = LGBMRegressor(**BEST, folds=2, verbosity=1).fit(X, y)
     n = len(model.search_results_["params"])
-    assert n == 7 + presets._PATIENCE
+    assert n == 8 + presets._PATIENCE
     lines = [s for s in capsys.readouterr().out.splitlines() if " candidates, " in s]
     assert len(lines) == 1 + presets._PATIENCE
     assert lines[-1].startswith(f"[skgoss] {n} candidates") or str(n) in lines[-1]
@@ -751,12 +779,20 @@ def test_forests_and_dropout_have_no_search():
         assert model.fit(X, y).search_results_ == {}
 
 
-def found_by(n_rows, most_categories=0, may_be_linear=True, **options):
-    """How a preset finds the rounds of a fit with these options of a user."""
+def found_by(n_rows, most_categories=0, *, possible=(True, True), **options):
+    """How a preset finds the rounds of a fit with these options of a user.
+
+    Linear leaves and pairs of columns may be ``possible``.
+    """
     options = {"preset": "accurate", **options}
     own = make_settings(options, "LGBMRegressor", options)
     chosen = presets.chosen(
-        own, own.explicit, most_categories, may_fold=True, may_be_linear=may_be_linear
+        own,
+        own.explicit,
+        most_categories,
+        may_fold=True,
+        may_be_linear=possible[0],
+        may_have_pairs=possible[1],
     )
     settings = own.replaced(**chosen)
     return presets.search(own, settings, chosen, most_categories, n_rows)
@@ -804,11 +840,11 @@ def test_rounds_that_the_user_says_are_not_searched(options):
     ("objective", "preset", "n_candidates"),
     [
         *(
-            ("regression", "accurate", 4),
+            ("regression", "accurate", 5),
             ("cox", "accurate", 1),
             ("aft", "accurate", 1),
         ),
-        *(("regression", "best", 7), ("cox", "best", 6)),
+        *(("regression", "best", 8), ("cox", "best", 6)),
     ],
 )
 def test_candidates_differ(objective, preset, n_candidates):
@@ -818,29 +854,65 @@ def test_candidates_differ(objective, preset, n_candidates):
     assert not any(options in candidates[:k] for k, options in enumerate(candidates))
     own = make_settings({}, "LGBMRegressor")
     if objective == "regression":
-        assert candidates[2]["num_leaves"] == own.num_leaves == 31
+        assert candidates[1]["num_leaves"] == own.num_leaves == 31
+
+
+ALL_PAIRS = False, "sums", "products"
 
 
 @pytest.mark.parametrize(
-    ("may_be_linear", "options"),
+    ("options", "pairs"),
     [
-        (False, {}),
-        (True, {"linear_tree": False}),
-        (True, {"linear_tree": True}),
-        (True, {"zero_as_missing": True}),
-        (True, {"monotone_constraints": [1]}),
-        (True, {"boosting_type": "gbdt"}),
+        ({"boosting_type": "gbdt"}, ALL_PAIRS),
+        ({"possible": (False, True)}, ()),
+        ({"possible": (True, False)}, (None,)),
+        ({"linear_tree": False}, ()),
+        ({"linear_tree": True}, ()),
+        ({"extra_trees": False}, ()),
+        ({"extra_trees": True}, ()),
+        ({"zero_as_missing": True}, ()),
+        ({"monotone_constraints": [1]}, ()),
+        ({"pair_features": False}, (None,)),
+        ({"pair_features": "sums"}, (None,)),
+        ({"num_leaves": 5}, ALL_PAIRS),
     ],
 )
-def test_linear_leaves_are_compared_where_they_may_be(may_be_linear, options):
-    """A kind without what makes it one is not compared, nor what is passed anyway."""
-    found = found_by(500, may_be_linear=may_be_linear, **options)
-    is_open = options == {"boosting_type": "gbdt"}
-    for kinds, expected in (
-        (found.candidates, [None, None, False, True] if is_open else [None] * 3),
-        (found.late, [True, True] if is_open else []),
-    ):
-        assert [kind.get("linear_tree") for kind in kinds] == expected
+def test_linear_leaves_and_pairs_are_compared_where_they_may_be(options, pairs):
+    """Of kinds that are not possible, the user's own options are what is left.
+
+    ``pairs`` are those of the candidates with linear leaves.
+    """
+    candidates = found_by(500, **options).candidates
+    linear = [kind for kind in candidates if kind.get("linear_tree")]
+    assert tuple(kind.get("pair_features") for kind in linear) == pairs
+    others = [kind for kind in candidates if kind not in linear]
+    assert not any(kind.get("pair_features") for kind in others)
+    is_usual = {"num_leaves", "subsample"} if options != {"num_leaves": 5} else {"x"}
+    assert any(is_usual <= kind.keys() for kind in others) == (not linear)
+    for kind in linear:
+        assert (kind["extra_trees"], kind["reg_lambda"]) == (True, 1.0)
+        assert kind.get("subsample") == 1.0
+        assert kind.get("num_leaves", 31) == 31
+
+
+@pytest.mark.parametrize("most_categories", [0, 20, 21])
+def test_options_of_many_categories_are_those_of_the_user(most_categories):
+    second = found_by(500, most_categories).candidates[1]
+    of_categories = {"cat_l2": 10.0, "min_data_per_group": 100}
+    assert (second == of_categories) == (most_categories == 21)
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "level"), [(999, 0.0), (1_000, 0.2), (1_999, 0.2), (2_000, 0.4)]
+)
+def test_few_rows_drop_nothing(n_rows, level):
+    assert found_by(n_rows).level == level
+    best, far = (Racer({}, "", 500, 0.15, 15) for _ in range(2))
+    for racer, score in ((best, 1.0), (far, -9.0)):
+        for k in range(6):
+            racer.note(score - 0.1 * 2.0**-k + 0.01 * np.arange(3))
+    drop([best, far], level)
+    assert far.is_dropped == (level > 0)
 
 
 @pytest.mark.parametrize(
@@ -872,7 +944,7 @@ def test_draws_lie_in_their_space(most_categories):
     of_categories = {"cat_l2", "cat_smooth", "max_cat_to_onehot", "min_data_per_group"}
     assert "reg_alpha" not in bounds
     assert (of_categories <= bounds.keys()) == (most_categories > 0)
-    drawn = [d for k in range(2, 61) for d in found.batch(k, {}, 0, seed=3)]
+    drawn = [d for k in range(1, 60) for d in found.batch(k, seed=3)]
     for name, (low, high) in bounds.items():
         values = np.array([options[name] for options in drawn])
         if name == "extra_trees":
@@ -886,44 +958,12 @@ def test_draws_lie_in_their_space(most_categories):
             assert middle == pytest.approx(np.sqrt(low * high), rel=0.5)
         else:
             assert middle == pytest.approx((low + high) / 2, rel=0.05)
-    assert found.batch(0, {}, 0, seed=3) == found.candidates
-    assert found.batch(4, {}, 0, seed=3) == found.batch(
-        4, {"num_leaves": 7}, 99, seed=3
+    assert found.batch(0, seed=3) == found.candidates
+    assert found.batch(4, seed=3) == found.batch(4, seed=3)
+    assert found.batch(4, seed=3) not in (
+        found.batch(5, seed=3),
+        found.batch(4, seed=2),
     )
-    assert found.batch(4, {}, 0, seed=3) not in (
-        found.batch(5, {}, 0, seed=3),
-        found.batch(4, {}, 0, seed=2),
-    )
-
-
-@pytest.mark.parametrize("noise", [0.0, 1.0])
-def test_lines_of_small_trees_are_compared_where_many_rounds_help(noise):
-    rng = np.random.default_rng(0)
-    X = rng.uniform(-1, 1, (180, 2))
-    y = (1 - noise) * X[:, 0] * X[:, 1] + noise * rng.normal(size=180)
-    model = LGBMRegressor(**ACCURATE).fit(X[:120], y[:120], eval_set=(X[120:], y[120:]))
-    results = model.search_results_
-    assert presets._LINES not in results["params"][:4]
-    leader = int(np.argmin(results["mean_test_loss"][:4]))
-    pays = bool(results["n_rounds"][leader] * 0.15 >= 0.1 * 60)
-    late = results["params"][4:]
-    assert [kind["linear_tree"] for kind in late] == [True, True] * pays
-    assert pays == (noise == 0)
-
-
-def test_a_late_candidate_is_another_one():
-    found = found_by(500, num_leaves=20)
-    assert found.late == (presets._LINES,)
-
-
-@pytest.mark.parametrize("most_categories", [20, 21])
-def test_late_candidates_share_the_options_of_categories_of_the_best(most_categories):
-    found = found_by(500, most_categories)
-    best = {"cat_l2": 5.0, "num_leaves": 7}
-    shared = {"cat_l2": 5.0} if most_categories > 20 else {}
-    assert found.batch(1, best, 60, seed=3) == tuple(k | shared for k in found.late)
-    assert presets._LINES | shared in found.batch(1, best, 60, seed=3)
-    assert found.batch(1, best, 59, seed=3) == ()
 
 
 @pytest.mark.parametrize(
@@ -950,7 +990,7 @@ def test_large_tables_have_larger_steps_and_a_sample():
         True,
         {"early_stopping_round": None},
         0.3,
-        {},
+        31,
     )
     inf = float("inf")
     small = found.last_fit(100, 31, 1_000, 1.5, inf)

@@ -1,15 +1,13 @@
 """Searches of presets: who ends because the preset would take too long."""
 
 import warnings
-from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import make_classification, make_regression
+from sklearn.datasets import make_regression
 
 from skgoss import (
-    LGBMClassifier,
     LGBMRegressor,
     UnusedParameterWarning,
     early_stopping,
@@ -17,104 +15,9 @@ from skgoss import (
     record_evaluation,
     reset_parameter,
 )
-from skgoss.several_fits import preset_search
 
 X, Y = make_regression(90, 5, noise=10.0, random_state=0)
 AT = np.arange(90)
-
-
-class Stage(NamedTuple):
-    """What is known of a candidate after a stage."""
-
-    candidate: Any
-    rounds: float  # the mean of its best ones
-    leaves: list[int] | None  # of each round of all folds, if there are trees
-    usual: float  # the mean leaves of the user's options
-    so_far: float
-    last: float
-    # The time of all candidates so far, and whether there is none left.
-    spent: float
-    is_over: bool
-
-
-def leaves_of_rounds(candidate):
-    """The leaves of each round of each fold, counted in the trees."""
-    counts = []
-    for run in candidate.runs:
-        trees = run.rounds.ensemble()
-        n_leaves = np.diff(trees.leaf_start).reshape(-1, trees.n_scores)
-        counts.extend(n_leaves.sum(axis=1).tolist())
-    return counts
-
-
-@pytest.fixture
-def stages(monkeypatch):
-    seen = []
-    end_late = preset_search.PresetRace._end_late
-
-    def spy(race):
-        end_late(race)
-        search, n_rows = race.preset.search, len(race.preset.splits.rows)
-        own, batch, found = search.own, race.racers, race.references
-        (usual,) = [c.n_leaves_of_round for c in (*found, *batch) if c.params == own]
-        spent = sum(c.n_fits(n_rows, usual) for c in (*found, *batch))
-        for candidate in batch:
-            rounds = [run.best_round for run in candidate.runs]
-            is_open = hasattr(candidate.runs[0], "rounds")
-            seen.append(
-                Stage(
-                    candidate,
-                    np.exp(np.log(rounds).mean()),
-                    leaves_of_rounds(candidate) if is_open else None,
-                    usual,
-                    candidate.n_fits(n_rows, usual),
-                    candidate.n_fits_of_last(search, n_rows, usual),
-                    spent,
-                    candidate.most_rounds == candidate.rounds[-1],
-                )
-            )
-
-    monkeypatch.setattr(preset_search.PresetRace, "_end_late", spy)
-    return seen
-
-
-@pytest.mark.parametrize(
-    ("n_classes", "options"),
-    [(0, {}), (3, {}), (0, {"learning_rate": 0.01}), (0, {"learning_rate": 0.3})],
-)
-def test_time_is_counted_in_rounds_and_leaves(stages, n_classes, options):
-    model, data = LGBMRegressor, (X, Y)
-    if n_classes:
-        model = LGBMClassifier
-        data = make_classification(90, 6, n_informative=4, n_classes=3, random_state=0)
-    model(preset="accurate", **options).fit(*data)
-    assert len({stage.candidate for stage in stages}) >= 4
-    rate = options.get("learning_rate", 0.05)
-    for candidate, rounds, leaves, usual, so_far, last, *_ in stages:
-        if leaves is None:
-            continue
-        cost = 0.4 + 0.6 * np.mean(leaves) / usual
-        if candidate.prepared.data.settings.linear_tree:
-            cost *= 1.4
-        # A fit of the user has 100 rounds of 90 rows, and folds learn from 60.
-        assert so_far == pytest.approx(cost * len(leaves) / 100 * 60 / 90)
-        n_last = round(rounds * max(rate, 0.15) / rate * 1.5**0.35)
-        # Those of small steps may take as many times longer as these are smaller.
-        assert last == pytest.approx(cost * n_last * min(1, rate / 0.05) / 100)
-
-
-@pytest.mark.parametrize(
-    ("name", "options"), [("_MAX_COST", {}), ("_MAX_COST_PER_FOLD", {"folds": 2})]
-)
-def test_candidates_end_where_there_is_no_time_left(monkeypatch, stages, name, options):
-    monkeypatch.setattr(preset_search, name, 2.0)
-    LGBMRegressor(preset="accurate", **options).fit(X, Y)
-    limit, ended = 2.0 * options.get("folds", 1), set()
-    for stage in stages:
-        if stage.spent + (0.0 if options else stage.last) > limit:
-            ended.add(stage.candidate)
-        assert stage.is_over == (stage.candidate in ended)
-    assert ended
 
 
 @pytest.mark.parametrize("refit", [False, True])

@@ -120,29 +120,18 @@ def test_one_candidate_never_leaves():
     assert not alone.is_dropped
 
 
-@pytest.mark.parametrize("level", [0.1, 0.4])
-def test_a_robust_candidate_wins_unless_a_test_tells_it_from_the_best(level):
-    robust, best = racer(1, 2, spread=0.2), racer(1, 2.1)
-    robust.is_robust = True
-    # 0.1 in standard errors of five folds.
-    t = 0.1 / (0.2 * np.sqrt(2.5 / 4) * np.sqrt(1 / 5 + 1 / 4))
-    assert (stats.t.sf(t, 4) < level) == (level == 0.4)
-    expected = robust if level == 0.1 else best
-    assert race.winner([best, robust], level) is expected
-    assert race.winner([robust, best, racer()], level) is expected
-    robust.is_dropped = True
-    assert race.winner([robust, best], level) is best
+def test_the_winner_has_the_best_mean_of_all_stages():
+    ahead, behind = racer(1, 3, 2, spread=9.0), racer(1, 2, 2.9)
+    assert race.winner([behind, ahead, racer()]) is ahead
+    tied = racer(3)
+    assert race.winner([tied, ahead]) is tied
 
 
-def test_winners_without_a_test():
-    one = [Racer({}, "n_estimators", 100, 0.1, 31, is_robust=r) for r in (True, False)]
-    assert race.winner(one, 0.2) is one[0]
-    for score, new in enumerate(one):
-        new.note(np.array([float(score)]))
-    assert race.winner(one, 0.2) is one[1]
-    ahead, behind = (racer(score) for score in (2, 1))
-    ahead.is_robust = behind.is_robust = True
-    assert race.winner([behind, ahead], 0.2) is ahead
+def test_without_scores_the_winner_is_the_first():
+    first, other = racer(), racer()
+    assert race.winner([first, other]) is first
+    other.note(np.array([1.0]))
+    assert race.winner([first, other]) is other
 
 
 def test_quantiles_of_the_test_are_not_where_machines_round_differently():

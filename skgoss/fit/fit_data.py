@@ -764,7 +764,7 @@ def read(
         )
     if settings.preset is not None:
         data = data._with_preset(searches, is_evaluated)
-    if data.settings.folds is not None:
+    if data.settings.folds is not None or (data.search and data.search.is_mean):
         # The models of folds also predict rows of weight 0.
         data = replace(
             data,

@@ -67,8 +67,11 @@ class Splits:
                 owner="X",
                 things=self.things,
             )
-        ignored = np.delete(np.arange(len(self.rows.target)), at)
-        found = self.of_equal_size(n_folds, at)
+        return self.with_zero_weights(self.of_equal_size(n_folds, at))
+
+    def with_zero_weights(self, found: list[Pair]) -> list[Pair]:
+        """Folds of the other rows that also test those of weight 0."""
+        ignored = np.delete(np.arange(len(self.rows.target)), self.weighted())
         return also_tested(ignored, found, self.groups, self.time)
 
     def weighted(self) -> Indices:

@@ -87,23 +87,27 @@ def _chosen_fit(
     prepared: PreparedFit, sets: Sequence[EvaluationSet], no_folds: str
 ) -> AnyFit:
     """One fit, those of folds or a search: what ``folds`` and ``preset`` ask for."""
-    splits = prepared.data.splits()
+    splits, search = prepared.data.splits(), prepared.data.search
     pairs = _pairs(prepared.data, splits)
     if pairs == []:
-        prepared, sets = _without_folds(prepared, sets)
-        splits, pairs = prepared.data.splits(), None
+        prepared, pairs = prepared.with_chosen({"folds": None}), None
+        prepared, sets, splits = _of_one_fit(prepared, sets)
+    elif search is not None and search.is_mean:
+        # A model that can be trained further is that of one fit.
+        has_folds = splits.most_folds(splits.weighted()) > 1
+        if no_folds or not has_folds:
+            search = search._replace(is_mean=False)
+            prepared, sets, splits = _of_one_fit(prepared, sets)
     data = prepared.data
-    if pairs is None and data.search is None:
+    if pairs is None and search is None:
         return Fit.begin(prepared, sets)
     if pairs is not None and (sets or no_folds):
         _refuse_folds(data, no_folds)
     external = next((named for named in sets if named.rows is not data.rows), None)
     prepared = in_bins(prepared, len(splits.rows))
-    if data.search is None:
+    if search is None:
         assert pairs is not None
         return FoldFits(prepared, splits, pairs)
-    # A model that can be trained further is that of one fit.
-    search = data.search._replace(is_mean=False) if no_folds else data.search
     return PresetSearch(prepared, search, splits, pairs, sets, external)
 
 
@@ -122,14 +126,13 @@ def _pairs(data: FitData, splits: Splits) -> list[Pair] | None:
     return splits.of_option(splitter, data.rows.collectives.broadcast)
 
 
-def _without_folds(
+def _of_one_fit(
     prepared: PreparedFit, sets: Sequence[EvaluationSet]
-) -> tuple[PreparedFit, list[EvaluationSet]]:
-    """One fit where a preset asks for folds, but there are too few rows."""
-    before, prepared = prepared.data.rows, prepared.with_chosen({"folds": None})
-    data = prepared.data.without_zero_weights()
+) -> tuple[PreparedFit, list[EvaluationSet], Splits]:
+    """A fit without the rows of weight 0, which only models of folds predict."""
+    before, data = prepared.data.rows, prepared.data.without_zero_weights()
     kept = [replace(s, rows=data.rows) if s.rows is before else s for s in sets]
-    return replace(prepared, data=data), kept
+    return replace(prepared, data=data), kept, data.splits()
 
 
 def _refuse_folds(data: FitData, no_folds: str) -> None:

@@ -165,7 +165,7 @@ class PresetSearch:
         """
         by_loss = self._by_loss(candidate.columns.prepared).with_options(options)
         limit = self.prepared.limit.of_share(share)
-        return Fit.begin(replace(by_loss, limit=limit), [])
+        return Fit.begin_on_all_rows(replace(by_loss, limit=limit))
 
     def _has_failed(self, fit: Fit, candidate: Candidate) -> bool:
         """Whether a fit of all rows has a larger loss than its folds; then warn.
@@ -198,9 +198,14 @@ class PresetSearch:
 
     def _fitted_models(self, fit: Fit, models: Sequence[FoldModel]) -> list[FoldModel]:
         """The models of folds with the scores of a fit of all rows."""
+        rows = self.prepared.data.rows
         (training,) = fit.rounds.training_sets()
-        scores, local = fit.rounds.raw_scores(training), self.prepared.data.rows.local
-        return [replace(model, scores=scores[:, local(model.test)]) for model in models]
+        learned = fit.rounds.raw_scores(training)
+        # Rows of weight 0 are not among them, and count nowhere.
+        at = slice(None) if rows.weight is None else rows.weight > 0
+        scores = np.zeros((len(learned), len(rows)))
+        scores[:, at] = learned
+        return [replace(m, scores=scores[:, rows.local(m.test)]) for m in models]
 
     def _blend(self, pairs: Sequence[Pair], make_model: MakeModel) -> FittedModel:
         """The weighted mean of the candidates' models of the folds."""
@@ -235,7 +240,7 @@ class PresetSearch:
 
         It may take a ``share`` of the time that is left.
         """
-        search, prepared, n_rows = self.search, self.prepared, len(self.splits.rows)
+        search, prepared, n_rows = self.search, self.prepared, self.n_rows
         ratio = n_rows / chosen.n_learned
         most = prepared.data.rows.collectives.broadcast(
             lambda: share * prepared.limit.left / (chosen.time_of_round * ratio)
@@ -255,11 +260,16 @@ class PresetSearch:
         if self.fold_pairs is not None:
             return _MAX_COST_PER_FOLD * len(self.fold_pairs)
         data, n_leaves = self.prepared.data, self.search.num_leaves
-        n_values = len(self.splits.rows) * data.schema.n_features
+        n_values = self.n_rows * data.schema.n_features
         of_round = n_leaves * _SECONDS_OF_LEAF + n_values * _SECONDS_OF_VALUE
         return max(
             _MAX_COST, _MAX_SECONDS / (ROUNDS_PER_FIT * data.n_scores * of_round)
         )
+
+    @cached_property
+    def n_rows(self) -> int:
+        """The number of rows of all processes whose weight is not 0."""
+        return len(self.splits.weighted())
 
     @cached_property
     def columns(self) -> CandidateColumns:
@@ -298,7 +308,11 @@ class PresetSearch:
             return [(at, at[:0])]
         search = self.search
         n_folds = min(search.n_folds, splits.most_folds(at))
-        pairs = [] if n_folds < 2 else splits.of_equal_size(n_folds, at)
+        if n_folds < 2:
+            return []
+        pairs = splits.of_equal_size(n_folds, at)
+        if n_rows == self.n_rows:  # not a sample
+            pairs = splits.with_zero_weights(pairs)
         return pairs[: search.n_tested]
 
     def _weights(
@@ -330,7 +344,7 @@ class PresetSearch:
         terms = Terms(
             prepared,
             search,
-            len(self.splits.rows),
+            self.n_rows,
             len(pairs),
             self.keeps_models,
             self.most_fits,

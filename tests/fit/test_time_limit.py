@@ -19,6 +19,7 @@ from helpers.interrupts import moments
 from skgoss import Dataset, LGBMClassifier, LGBMRegressor
 from skgoss.fit import time_limit
 from skgoss.fit.time_limit import TimeLimit
+from skgoss.several_fits.preset_search import PresetSearch
 from skgoss.training.run import Run
 
 X, y = load_diabetes(return_X_y=True)
@@ -172,9 +173,55 @@ def test_a_preset_ends_in_time_with_a_model(clock, preset, limit):
 
 def test_a_search_that_was_cut_leaves_time_for_the_last_fit(clock):
     X, y = load_diabetes(return_X_y=True)
-    with pytest.warns(UserWarning, match="ended the search after 2 of the first 4"):
+    with pytest.warns(UserWarning, match="ended the search after 1 of the first 5"):
         model = LGBMRegressor(preset="accurate", time_limit=1.0, n_jobs=1).fit(X, y)
     assert model.n_iter_ > 1
+
+
+@pytest.fixture
+def stages(monkeypatch):
+    """Of each member of a mean: its share, the time left, and that of its limit."""
+    seen, begin = [], PresetSearch._begun_on_all_rows
+
+    def spy(search, candidate, options, share):
+        left = search.prepared.limit.left
+        fit = begin(search, candidate, options, share)
+        seen.append((share, left, fit.prepared.limit.seconds))
+        return fit
+
+    monkeypatch.setattr(PresetSearch, "_begun_on_all_rows", spy)
+    return seen
+
+
+def test_members_of_a_mean_share_the_time_that_is_left(clock, stages):
+    options = {"preset": "accurate", "learning_rate": 0.3, "n_jobs": 1}
+    model = LGBMRegressor(**options, time_limit=60).fit(X, y)
+    free = LGBMRegressor(**options).fit(X, y)
+    assert not model.time_limit_reached_
+    np.testing.assert_array_equal(model.predict(X), free.predict(X))
+    of_limit = [stage for stage in stages if stage[2] is not None]
+    n = np.count_nonzero(model.search_results_["weight"])
+    assert [share for share, *_ in of_limit] == [1 / k for k in range(n, 0, -1)]
+    assert n > 2
+    for share, left, seconds in of_limit:
+        assert seconds == pytest.approx(share * left, abs=0.02)
+
+
+def test_members_without_time_end_at_their_shares(clock, stages, monkeypatch):
+    def last_fit(search, candidate, found, share):
+        return search.search.without | {"n_estimators": 10_000}
+
+    monkeypatch.setattr(PresetSearch, "_last_fit", last_fit)
+    options = {"preset": "accurate", "learning_rate": 0.3, "n_jobs": 1}
+    # The message has the limit of the whole fit.
+    with pytest.warns(UserWarning, match=r"time_limit=10 ended the fit after") as told:
+        model = LGBMRegressor(**options, time_limit=10).fit(X, y)
+    assert model.time_limit_reached_
+    assert len(told) == len(stages) == np.count_nonzero(model.search_results_["weight"])
+    assert len(stages) > 2
+    seconds = [seconds for *_, seconds in stages]
+    assert max(seconds) < 1.1 * min(seconds)
+    assert 9.5 < clock.now < 10.5
 
 
 # --- Ctrl-C ---------------------------------------------------------------------------

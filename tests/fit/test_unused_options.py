@@ -126,6 +126,7 @@ OPTIONS = {
     "refit": (True, STOPPING),
     "folds": (2, {}),
     "preset": ("accurate", {}),
+    "pair_features": ("sums", {}),
     "time_limit": (1e-9, {}),
     "data_random_seed": (9, {"subsample_for_bin": 20}),
     "bagging_seed": (9, BAGGING),

@@ -383,8 +383,9 @@ def test_folds_and_presets(option):
     else:
         given = {name: array(values) for name, values in of_rows.items()}
         fitted = of(local).fit(array(X), array(y), **given)
-        # Only the local one could compare linear leaves. Files note this option.
-        local.set_params(linear_tree=False).fit(X, y, **of_rows)
+        # Only the local one could compare linear leaves and pairs of columns. Files
+        # note these options.
+        local.set_params(linear_tree=False, pair_features=False).fit(X, y, **of_rows)
         np.testing.assert_array_equal(fitted.predict(X), local.predict(X))
         assert fitted.n_estimators_ == local.n_estimators_
         assert fitted.preset_params_ == local.preset_params_
@@ -393,6 +394,33 @@ def test_folds_and_presets(option):
         assert fitted.oof_score_ == local.oof_score_
         one, other = (m.booster_._model.out_of_fold.state() for m in (fitted, local))
         np.testing.assert_equal(one, other)
+
+
+def test_processes_agree_that_a_limit_is_reached(client):
+    """Only the first one looks at the clock, but all check what the members learned."""
+
+    def reach():
+        from skgoss.several_fits.preset_search import PresetSearch
+
+        searched = PresetSearch._searched
+
+        def late(search, pairs):
+            found = searched(search, pairs)
+            is_first = search.prepared.data.rows.collectives.rank == 0
+            search.prepared.limit.is_reached = is_first
+            PresetSearch._searched = searched
+            return found
+
+        PresetSearch._searched = late
+
+    options = ACCURATE | {"learning_rate": 1.0}
+    local = LGBMRegressor(**options, linear_tree=False).fit(X, TARGET)
+    assert np.count_nonzero(local.search_results_["weight"]) > 1
+    client.run(reach)
+    fitted = DaskLGBMRegressor(**options, time_limit=600)
+    fitted.fit(array(X), array(TARGET))
+    assert fitted.time_limit_reached_
+    np.testing.assert_array_equal(fitted.predict(X), local.predict(X))
 
 
 def test_processes_use_the_folds_that_one_of_them_draws():

@@ -262,8 +262,8 @@ def test_pickles_files_clones_and_searches(tmp_path):
 
 def test_what_is_refused():
     X, y = numbers()
-    with pytest.raises(ValueError, match=r"among {'accurate', 'best'} or None"):
-        LGBMRegressor(preset="fast").fit(X, y)
+    with pytest.raises(ValueError, match=r"among {'fast', 'accurate', 'best'} or None"):
+        LGBMRegressor(preset="quick").fit(X, y)
     params = {**ACCURATE, "objective": lambda predictions, data: (predictions, X[:, 0])}
     with pytest.raises(ValueError, match=r"preset='accurate' .* Set n_estimators"):
         skgoss.train(params, Dataset(X, y))
@@ -845,6 +845,7 @@ def test_rounds_that_the_user_says_are_not_searched(options):
             ("aft", "accurate", 1),
         ),
         *(("regression", "best", 8), ("cox", "best", 6)),
+        *(("regression", "fast", 2), ("cox", "fast", 1)),
     ],
 )
 def test_candidates_differ(objective, preset, n_candidates):
@@ -893,6 +894,18 @@ def test_linear_leaves_and_pairs_are_compared_where_they_may_be(options, pairs):
         assert (kind["extra_trees"], kind["reg_lambda"]) == (True, 1.0)
         assert kind.get("subsample") == 1.0
         assert kind.get("num_leaves", 31) == 31
+
+
+@pytest.mark.parametrize(
+    ("options", "n_candidates"), [({}, 2), ({"possible": (False, False)}, 1)]
+)
+def test_a_fast_preset_holds_one_fold_out(options, n_candidates):
+    found = found_by(5_000, preset="fast", **options)
+    assert (found.n_folds, found.n_tested) == (5, 1)
+    assert len(found.candidates) == n_candidates
+    assert (found.rate, found.is_rate_open) == (0.15, False)
+    of_accurate = found_by(5_000)
+    assert (of_accurate.n_folds, of_accurate.n_tested) == (3, 3)
 
 
 @pytest.mark.parametrize("most_categories", [0, 20, 21])
@@ -983,6 +996,7 @@ def test_shares_of_rows_are_drawn_where_rows_are_sampled(options, is_drawn):
 
 def test_large_tables_have_larger_steps_and_a_sample():
     found = presets.Search(
+        3,
         3,
         {"learning_rate": 0.1},
         ({},),

@@ -135,6 +135,7 @@ ROWS = DRAW.normal(size=(160, 4))
 SIGNAL = ROWS[:, 0] * ROWS[:, 1] + 2 * np.abs(ROWS[:, 2] - ROWS[:, 3])
 NUMBER = SIGNAL + 0.3 * DRAW.normal(size=160)
 CLASS = np.digitize(NUMBER, np.quantile(NUMBER, [0.3, 0.6]))
+FIFTHS = of_equal_size(5, NUMBER, None, stratify=False, seed=0)
 FEW = {"preset": "accurate", "learning_rate": 0.3}
 
 
@@ -161,6 +162,7 @@ def members(monkeypatch):
 MEANS = {
     "numbers": (LGBMRegressor(**FEW), NUMBER, {}),
     "own rate": (LGBMRegressor(preset="accurate"), NUMBER, {}),
+    "one fold": (LGBMRegressor(preset="fast"), ROWS[:, 0] + 2 * (ROWS[:, 1] > 0), {}),
     "weights": (LGBMRegressor(**FEW), NUMBER, {"sample_weight": np.arange(160) % 3}),
     "medians": (LGBMRegressor(**FEW, objective="l1"), NUMBER, {}),
     "counts": (LGBMRegressor(**FEW, objective="poisson"), np.floor(SIGNAL**2), {}),
@@ -198,8 +200,10 @@ def test_a_mean_is_the_weighted_sum_of_fits_of_all_rows(case, members, short):
         expected += weight * alone.predict(ROWS, raw_score=True)
         # Their scores of the folds, after the common number of rounds.
         folds = {"folds": 3, "early_stopping_round": 0}
+        if case == "one fold":
+            folds["folds"] = FIFTHS[:1]
         folds["n_estimators"] = round(results["n_rounds"][at])
-        folds["learning_rate"] = 0.15 if case == "own rate" else 0.3
+        folds["learning_rate"] = 0.15 if case in ("own rate", "one fold") else 0.3
         alone = type(model)(**whole | folds).fit(ROWS, y, **arguments)
         out_of_fold += weight * alone._model.out_of_fold.scores
     found = model.predict(ROWS, raw_score=True)

@@ -357,19 +357,19 @@ MISTAKES = {
     # Presets and folds
     "LGBMClassifier(presets='accurate')": ("'presets'", "Did you mean 'preset'?"),
     "LGBMClassifier('accurate')": ("got 'accurate'", "Write their names"),
-    "classifier(preset='fast').fit(X, y)": (
+    "classifier(preset='quick').fit(X, y)": (
         "'preset'",
-        "{'accurate', 'best'}",
-        "Got 'fast'",
+        "{'fast', 'accurate', 'best'}",
+        "Got 'quick'",
     ),
     "classifier(preset=True).fit(X, y)": (
         "'preset'",
-        "{'accurate', 'best'}",
+        "{'fast', 'accurate', 'best'}",
         "Got True",
     ),
     "classifier().fit(X, y, preset='accurate')": ("'preset'", "to the constructor"),
     "train(BINARY, data(), 2, preset='accurate')": ("'preset'", "belongs to params"),
-    "cv({**BINARY, 'preset': 'fast'}, data(), 2)": ("'preset'", "cv", "Got 'fast'"),
+    "cv({**BINARY, 'preset': 'quick'}, data(), 2)": ("'preset'", "cv", "Got 'quick'"),
     "LGBMClassifier(preset='accurate').preset_params_": ("not fitted", "Call 'fit'"),
     "model.preset_params": ("use preset_params_",),
     "model.best_params_": ("preset_params_", "get_params()"),

@@ -193,7 +193,8 @@ def test_a_mean_is_the_weighted_sum_of_fits_of_all_rows(case, members, short):
     for candidate, weight, options, trees in members:
         at = results["params"].index(candidate.params)
         assert results["weight"][at] == pytest.approx(candidate.weight)
-        whole = model.get_params() | presets._ACCURATE | model._passed_parameters()
+        of_preset = presets._PRESETS[model.preset].alone
+        whole = model.get_params() | of_preset | model._passed_parameters()
         whole |= options | {"preset": None}
         alone = type(model)(**whole).fit(ROWS, y, **arguments)
         assert alone.n_iter_ == trees.n_rounds

@@ -396,9 +396,9 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
     ) -> NDArray[np.float64]:
         """Predict intervals that cover the target with a chosen probability.
 
-        The estimator must have been fitted with ``folds``. The interval of a row lies
-        around its prediction, and is as wide as the residuals of the rows that the
-        folds' models were tested on. With ``objective="quantile"`` and several
+        The estimator must have been fitted with ``folds``, or with a ``preset`` and
+        without an evaluation set. The interval of a row lies around its prediction, and
+        is as wide as the residuals of the rows that the folds' models were tested on. With ``objective="quantile"`` and several
         ``alpha``, it consists of two quantiles and of how far targets were outside of
         them: such intervals are wide only where targets spread. Without ``folds``, the
         quantiles are not calibrated, and cover less.

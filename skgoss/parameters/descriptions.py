@@ -287,7 +287,8 @@ CONSTRUCTOR_KWARGS = """**kwargs : dict
 ATTRIBUTES = entries("""
 preset_params_ : dict
     The options that ``preset`` has chosen, by name; empty without a preset. If the
-    model is a mean of several configurations, those of the largest weight.
+    model is a mean of several configurations, those of the largest weight, and the
+    number of all rounds.
 search_results_ : dict
     The configurations that a preset has compared, in the order of the search: lists or
     arrays with an item for each. 'params': the options that differ from the preset's;
@@ -299,9 +300,10 @@ time_limit_reached_ : bool
 oof_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
     Predictions for the rows of ``fit``, each by the models that were not fitted on
     it: probabilities of the classes, or else what ``predict`` returns. NaN in rows
-    that no fold tests. Defined only with ``folds``.
+    that no fold tests. Defined only with ``folds``, or with a ``preset`` whose model is
+    a mean.
 oof_score_ : dict
-    The mean of each metric over the folds. Defined only with ``folds``.
+    The mean of each metric over the folds. Defined as ``oof_prediction_`` is.
 oof_score_error_ : dict
     The standard error of each mean in ``oof_score_``.
 n_features_in_ : int

@@ -342,7 +342,7 @@ def test_the_last_member_is_kept(monkeypatch, members, short):
 
 
 @pytest.mark.parametrize("argument", ["time", "groups"])
-def test_rows_of_other_noise_are_no_failure(argument, short):
+def test_rows_of_other_noise_have_not_failed(argument, short):
     """Folds do not test the earliest rows, and count a large group as a small one."""
     is_noisy = np.arange(160) < (80 if argument == "time" else 110)
     y = np.where(is_noisy, 30.0, 1.0) * DRAW.normal(size=160) + ROWS[:, 0]

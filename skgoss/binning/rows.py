@@ -138,7 +138,7 @@ class Rows:
         return weight
 
 
-def check_init_score(
+def checked_init_score(
     init_score: ArrayLike, n_rows: int, n_scores: int, name: str
 ) -> Any:
     """Check an ``init_score``, and return it with a row for each score.

@@ -190,8 +190,8 @@ def _check_shape(values: NDArray[Any], name: str, n_rows: int | None) -> None:
         )
 
 
-def check_label(values: Any, n_rows: int | None) -> NDArray[Any]:
-    """Check a target: numbers or labels of classes, in one column or several."""
+def checked_label(values: Any, n_rows: int | None) -> NDArray[Any]:
+    """A target, checked: numbers or labels of classes, in one column or several."""
     several = targets.several_columns(values, n_rows, "label")
     if several is not None:
         return several.joined()
@@ -200,16 +200,16 @@ def check_label(values: Any, n_rows: int | None) -> NDArray[Any]:
     return targets.one_column(column, len(column), "Dataset", "label")
 
 
-def check_weight(values: Any, n_rows: int | None) -> NDArray[np.float64]:
-    """Check weights of rows."""
+def checked_weight(values: Any, n_rows: int | None) -> NDArray[np.float64]:
+    """The weights of rows, checked."""
     weights = per_row.weights(values, n_rows, "weight")
     if not weights.any():
         raise ValueError("weight must hold a number > 0: all weights are zero.")
     return weights
 
 
-def check_group(values: Any, n_rows: int | None) -> NDArray[np.int64]:
-    """Check sizes of queries."""
+def checked_group(values: Any, n_rows: int | None) -> NDArray[np.int64]:
+    """The sizes of queries, checked."""
     advice = (
         " For the query of each row, if rows are sorted by it, pass"
         " numpy.unique(qid, return_counts=True)[1]."
@@ -217,8 +217,8 @@ def check_group(values: Any, n_rows: int | None) -> NDArray[np.int64]:
     return queries.sizes(_column(values, "group"), n_rows, "group", advice)
 
 
-def check_init_score(values: Any, n_rows: int | None) -> NDArray[np.float64]:
-    """Check raw scores, one or several for each row."""
+def checked_init_score(values: Any, n_rows: int | None) -> NDArray[np.float64]:
+    """Raw scores, checked: one or several for each row."""
     scores = as_floats(_column(values, "init_score"), "init_score")
     length = len(scores) if scores.ndim else 0
     n_rows = length if n_rows is None else n_rows
@@ -233,17 +233,17 @@ def check_init_score(values: Any, n_rows: int | None) -> NDArray[np.float64]:
     return scores
 
 
-def check_position(values: Any, n_rows: int | None) -> NDArray[Any]:
-    """Check the positions at which documents were shown."""
+def checked_position(values: Any, n_rows: int | None) -> NDArray[Any]:
+    """The positions at which documents were shown, checked."""
     return per_row.sortable(values, n_rows, "position")
 
 
 CHECKS: dict[str, Check] = {
-    "label": check_label,
-    "weight": check_weight,
-    "group": check_group,
-    "init_score": check_init_score,
-    "position": check_position,
+    "label": checked_label,
+    "weight": checked_weight,
+    "group": checked_group,
+    "init_score": checked_init_score,
+    "position": checked_position,
 }
 
 

@@ -157,8 +157,8 @@ class Parts:
         values = [(parts, value) for parts, n_rows, value in gathered if n_rows]
         return sorted(values, key=itemgetter(0)) or [(self.numbers, value)]
 
-    def check_same(self, what: str, value: Any) -> Any:
-        """Check that a value is the same on all processes that hold rows; return it."""
+    def common_value(self, what: str, value: Any) -> Any:
+        """The value that all processes with rows must have; ValueError if they differ."""
         parts, values = zip(*self.gather_from_ranks_with_rows(value), strict=True)
         check_equal(what, values, list(map(names_of_parts, parts)))
         return values[0]
@@ -167,7 +167,7 @@ class Parts:
         """Check that the values of all processes are of one kind, such as numbers."""
         kinds = {"U": "strings", "O": "objects"} | dict.fromkeys("biuf", "numbers")
         kind = kinds.get(values.dtype.kind, values.dtype.name)
-        self.check_same(f"What {name} holds", kind)
+        self.common_value(f"What {name} holds", kind)
 
 
 def check_equal(what: str, values: Sequence[Any], locations: Sequence[str]) -> None:

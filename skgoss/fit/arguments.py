@@ -179,7 +179,7 @@ class InputSet(NamedTuple):
         Returns the set; for a process without rows, its arguments have the length 0.
         """
         passed = [name for name in ("y", *OF_ROWS) if getattr(self, name) is not None]
-        names = parts.check_same("The arguments other than X", passed)
+        names = parts.common_value("The arguments other than X", passed)
         if self.collectives.total(parts.n_rows) == 0:
             raise ValueError(f"The set {self.name!r} has no rows.")
         if not self.is_empty:

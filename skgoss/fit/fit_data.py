@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from skgoss.binning.binned_dataset import BinnedDataset
-from skgoss.binning.rows import Rows, check_init_score, held_out
+from skgoss.binning.rows import Rows, checked_init_score, held_out
 from skgoss.columns import (
     categories,
     column_advice,
@@ -231,9 +231,9 @@ class FitData:
         groups = time = None
         if not (arguments.groups is None and arguments.time is None):
             n_rows = len(rows) if rows.partition is None else rows.partition.n_rows
-            groups = splits.check_groups(arguments.groups, n_rows)
+            groups = splits.checked_groups(arguments.groups, n_rows)
             if arguments.time is not None:
-                time = splits.check_times(arguments.time, n_rows)
+                time = splits.checked_times(arguments.time, n_rows)
         return replace(data, rows=rows, fitted=rows, groups=groups, time=time)
 
     def _learned(self, columns: Rows, training: InputSet) -> tuple[Self, Rows]:
@@ -325,7 +325,7 @@ class FitData:
         """The start scores of a set; those of an earlier model stand for them."""
         name = f"{input_set.prefix}init_score"
         if self.init_model is None:
-            return check_init_score(input_set.init_score, n_rows, self.n_scores, name)
+            return checked_init_score(input_set.init_score, n_rows, self.n_scores, name)
         warn_unused(
             f"{name} has no effect with init_model: boosting continues from the scores"
             " of that model. Leave one out."

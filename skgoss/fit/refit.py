@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from skgoss import parameters
-from skgoss.binning.rows import Rows, check_init_score
+from skgoss.binning.rows import Rows, checked_init_score
 from skgoss.columns import per_row, queries, targets
 from skgoss.columns.columns import Columns
 from skgoss.model import linear
@@ -76,7 +76,7 @@ def rows(
     is_ranked = objective in OBJECTIVES and OBJECTIVES[objective].task == "ranking"
     start_scores = None
     if init_score is not None:
-        start_scores = check_init_score(init_score, n_rows, n_scores, "init_score")
+        start_scores = checked_init_score(init_score, n_rows, n_scores, "init_score")
     existing = Rows(
         columns,
         target,

@@ -332,15 +332,15 @@ def pairs(
     return checked
 
 
-def check_groups(groups: Any, n_rows: int) -> NDArray[Any] | None:
+def checked_groups(groups: Any, n_rows: int) -> NDArray[Any] | None:
     """The group of each row; None without any."""
     return None if groups is None else per_row.sortable(groups, n_rows, "groups")
 
 
-def check_times(time: Any, n_rows: int) -> Indices:
-    """The times of the rows as numbers in their order, from 0.
+def checked_times(time: Any, n_rows: int) -> Indices:
+    """The ranks of the rows' times: 0 for the earliest, equal ones for equal times.
 
-    ValueError if one is missing or all are equal, TypeError if they are text.
+    ValueError if a time is missing or all are equal, TypeError if they are text.
     """
     values = per_row.values(time, n_rows, "time")
     is_object = values.dtype.kind in "USO"

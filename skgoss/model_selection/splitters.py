@@ -22,7 +22,7 @@ class FoldsByTime(GroupKFold):
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Any]:
         """The training and the test rows, of each fold."""
-        time = splits.check_times(self.time, len(y))
-        groups = splits.check_groups(groups, len(y))
+        time = splits.checked_times(self.time, len(y))
+        groups = splits.checked_groups(groups, len(y))
         pairs = splits.by_time(self.n_splits, time, groups, f"cv={self.n_splits}")
         return iter(pairs)

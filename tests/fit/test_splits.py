@@ -467,7 +467,7 @@ KINDS = {
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_times_are_anything_that_sorts(kind):
-    number = splits.check_times(KINDS[kind], N)
+    number = splits.checked_times(KINDS[kind], N)
     np.testing.assert_array_equal(number, TIME)
 
 

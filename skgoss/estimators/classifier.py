@@ -301,9 +301,10 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
 
         The estimator must have been fitted with ``folds``, or with a ``preset`` and
         without an evaluation set. A set consists of the most probable classes (adaptive
-        prediction sets): one where the models are confident, more elsewhere. Their number is calibrated on the test rows of the folds. At
-        least the proportion ``coverage`` of new rows of the same distribution, weighted
-        if the fit was, have their label in the set.
+        prediction sets): one where the models are confident, more elsewhere. Their
+        number is calibrated on the test rows of the folds. At least the proportion
+        ``coverage`` of new rows of the same distribution, weighted if the fit was, have
+        their label in the set.
         This need not hold for each class, nor if the distribution changes.
         Pipelines and references: https://skgoss.github.io/skgoss/intervals.html.
 

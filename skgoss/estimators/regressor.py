@@ -398,10 +398,11 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
 
         The estimator must have been fitted with ``folds``, or with a ``preset`` and
         without an evaluation set. The interval of a row lies around its prediction, and
-        is as wide as the residuals of the rows that the folds' models were tested on. With ``objective="quantile"`` and several
-        ``alpha``, it consists of two quantiles and of how far targets were outside of
-        them: such intervals are wide only where targets spread. Without ``folds``, the
-        quantiles are not calibrated, and cover less.
+        is as wide as the residuals of the rows that the folds' models were tested on.
+        With ``objective="quantile"`` and several ``alpha``, it consists of two
+        quantiles and of how far targets were outside of them: such intervals are wide
+        only where targets spread. Without ``folds``, the quantiles are not calibrated,
+        and cover less.
 
         The proportion ``coverage`` of new rows of the same distribution, weighted if
         the fit was, lies in their intervals. This need not hold for each group of rows,

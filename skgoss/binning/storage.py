@@ -456,9 +456,9 @@ def _joined_pieces(
     is_first[1:] |= np.logical_not(follows)
     first = np.flatnonzero(is_first)
     pieces = np.zeros(len(first), dtype=PIECE)
-    pieces["at"] = offset[member[first]]
+    pieces["hist_bin"] = offset[member[first]]
     last = member[np.append(first[1:], len(member))[: len(first)] - 1]
-    pieces["length"] = offset[last + 1] - pieces["at"]
+    pieces["length"] = offset[last + 1] - pieces["hist_bin"]
     return pieces, first
 
 

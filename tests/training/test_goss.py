@@ -120,11 +120,11 @@ def test_rows_are_those_of_the_reference(kind, n):
 
 @pytest.mark.parametrize("kind", ["normal", "ties"])
 def test_memory_may_hold_anything(kind):
-    room = np.empty((3, 150_001), dtype=np.uint32)
-    gradient = slopes(kind, room.shape[1])
+    scratch = np.empty((3, 150_001), dtype=np.uint32)
+    gradient = slopes(kind, scratch.shape[1])
     expected = check_sample(gradient, 30_000, 15_000)
     rows = one_side_sample(
-        gradient, gradient.copy(), None, 30_000, 15_000, 3, 0, 2, room=room
+        gradient, gradient.copy(), None, 30_000, 15_000, 3, 0, 2, scratch=scratch
     )
     np.testing.assert_array_equal(rows, expected)
 

@@ -14,7 +14,7 @@ from skgoss._engine.threads cimport parallel_shares
 
 # Where a run of codes goes in a histogram: `Piece` of layout.h.
 PIECE: np.dtype[np.void] = np.dtype(
-    [("at", np.int64), ("code", np.int32), ("length", np.int32)])
+    [("hist_bin", np.int64), ("code", np.int32), ("length", np.int32)])
 
 ctypedef fused code_t:
     uint8_t

@@ -185,7 +185,7 @@ static inline int list_categories(const Bins *bins, const Encoding *encoding,
 {
     const double smooth = rules->cat_smooth < INT32_MAX ? rules->cat_smooth : INT32_MAX;
     const int32_t least = smooth > 1 ? (int32_t)ceil(smooth) : 1;
-    double least_sum = curvature(rules->cat_smooth, node->sums, rules);
+    double least_sum = hessian_of_rows(rules->cat_smooth, node->sums, rules);
     int used = 0;
     for (int first = 1; first < bins->n_bins; first += CATEGORY_BLOCK) {
         int last = first + CATEGORY_BLOCK < bins->n_bins ? first + CATEGORY_BLOCK : bins->n_bins;
@@ -272,13 +272,13 @@ static inline double search_end(const CategoryEnd *end, const Bins *bins,
     int64_t least_right = rules->min_count > rules->min_data_per_group
                               ? rules->min_count
                               : rules->min_data_per_group;
-    double hessian_right = least_hessian((double)least_right, node->sums, rules);
+    double hessian_right = min_child_hessian((double)least_right, node->sums, rules);
     Sums left = {0, 0, 0};
     int64_t tried = 0; /* rows on the left when last a number was tried */
     double top = 0;
     for (int i = 0; i < end->n; i++) {
         left = add_sums(left, bin_sums(bins, bin_at(end, i), encoding));
-        if (!holds_enough(left.count, left.hessian, rules->min_count, node->least_hessian,
+        if (!holds_enough(left.count, left.hessian, rules->min_count, node->min_child_hessian,
                           rules))
             continue;
         if (!holds_enough(node->sums.count - left.count, node->sums.hessian - left.hessian,

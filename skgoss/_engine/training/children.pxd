@@ -14,4 +14,4 @@ cdef int search_children(
     Shared* shared, Workspace* ws, const Leaf* parent, Leaf* left, Leaf* right,
 ) noexcept nogil
 
-cdef int share_batch(Shared* shared, Workspace* ws, Batch* batch) noexcept nogil
+cdef int reduce_batch(Shared* shared, Workspace* ws, Batch* batch) noexcept nogil

@@ -1,8 +1,7 @@
 """New leaves: the roots of a round's trees, and the two children of a leaf.
 
 Histogram subtraction: sum the rows of the smaller sibling, subtract its histogram from the
-parent's to get the larger one's, and find the best splits of both. Leaves of few rows need no
-histogram.
+parent's to get the larger one's, and find the best splits of both. Small leaves have no histogram.
 """
 
 from libc.math cimport INFINITY
@@ -12,32 +11,34 @@ from libc.string cimport memcpy, memset
 
 from skgoss._engine.atomics cimport fetch_add
 from skgoss._engine.training.constraint_kernels cimport start_constraints
-from skgoss._engine.training.encoding cimport RootRows, encode_rounds, is_fine, read_rounds
+from skgoss._engine.training.encoding cimport RootRows, encode_rounds, gather_stats, is_precise
 from skgoss._engine.training.histogram cimport (
-    add_few_rows, is_to_sum, start_tiles, subtract_bins, sum_rows, sum_together)
+    add_row_by_row, needs_sum, start_tiles, subtract_bins, sum_batch, sum_rows)
 from skgoss._engine.training.kernel_collectives cimport (
-    choose_columns, reduce_histograms, share_splits)
+    choose_columns, exchange_splits, reduce_histograms)
 from skgoss._engine.training.layout cimport Encoding, Histogram
 from skgoss._engine.training.partition cimport gather
 from skgoss._engine.training.search cimport (
-    search_few, search_siblings, search_together, single, sum_and_search)
+    search_batch, search_siblings, search_small_leaf, single_leaf, sum_and_search)
 from skgoss._engine.training.split cimport SplitRules, node_stats
 from skgoss._engine.training.tasks cimport Batch, Siblings
 from skgoss._engine.training.workspace cimport (
     NO_MEMORY, Leaf, Round, Shared, Workspace, encoding_of, free_slot, take_slot)
 
 cdef enum:
-    # A leaf gets a histogram unless it has more bins per update than this: where rows are
-    # summed in tiles, and where they are put into an empty histogram one by one.
+    # A leaf is small if it has more bins per update than this, and gets no histogram: the first
+    # limit if rows are summed in tiles, the second if they are added to an empty histogram.
     BINS_PER_TILED_UPDATE = 2
     BINS_PER_UPDATE = 8
 
 
 cdef bint may_split(const Shared* shared, const Workspace* ws, const Leaf* leaf) noexcept nogil:
-    """Whether limits of the tree, of depth, rows and hessians leave a split to a leaf."""
+    """Whether a leaf may be split, by the limits of leaves, depth, rows and hessians."""
     cdef double hessian = leaf.stats.sums.hessian * ws.rules.hessian_unit
+    # A speculative split, which makes two leaves of one, is not counted by ws.n_leaves yet.
+    cdef int n_leaves = ws.n_leaves + (1 if ws.is_speculative else 0)
     return (
-        ws.n_leaves + ws.divides_ahead < shared.settings.max_leaves
+        n_leaves < shared.settings.max_leaves
         and (shared.settings.max_depth <= 0 or leaf.depth < shared.settings.max_depth)
         and leaf.stats.sums.count >= 2 * ws.rules.min_count
         and hessian >= 2 * ws.rules.min_hessian
@@ -45,25 +46,25 @@ cdef bint may_split(const Shared* shared, const Workspace* ws, const Leaf* leaf)
 
 
 cdef int take_mask(Workspace* ws, Leaf* leaf) noexcept nogil:
-    """Give a leaf a mask of its own, with what that of its parent says; the root: all."""
+    """Give a leaf a mask of its own, a copy of its parent's; the root: of ones. 0 or NO_MEMORY."""
     cdef size_t n = ws.data.n_features
-    cdef int to = <int>fetch_add(&ws.pool.n_masks, 1)
-    if ws.splittable[to] == NULL:
-        ws.splittable[to] = <uint8_t*>malloc(n)
-        if ws.splittable[to] == NULL:
+    cdef int mask = <int>fetch_add(&ws.pool.n_masks, 1)
+    if ws.splittable[mask] == NULL:
+        ws.splittable[mask] = <uint8_t*>malloc(n)
+        if ws.splittable[mask] == NULL:
             return NO_MEMORY
-    if to == 0:
-        memset(ws.splittable[to], 1, n)
+    if mask == 0:
+        memset(ws.splittable[mask], 1, n)
     else:
-        memcpy(ws.splittable[to], ws.splittable[leaf.mask], n)
-    leaf.mask = to
+        memcpy(ws.splittable[mask], ws.splittable[leaf.mask], n)
+    leaf.mask = mask
     return 0
 
 
 # ------------------------------------------------------------------ roots
 
-cdef int share_root(Shared* shared, RootRows* root) noexcept nogil:
-    """Add up what the processes know of all rows."""
+cdef int reduce_root(Shared* shared, RootRows* root) noexcept nogil:
+    """All-reduce the histogram and the sums of a root; 0 or an error."""
     cdef Workspace* ws = root.ws
     cdef Leaf* leaf = ws.leaves
     cdef int64_t[6] totals
@@ -76,41 +77,45 @@ cdef int share_root(Shared* shared, RootRows* root) noexcept nogil:
     return status
 
 
-cdef int sum_among_processes(Shared* shared, Batch* batch, RootRows* root) noexcept nogil:
-    """Sum all rows of a root in its histogram, those of the other processes too."""
+cdef int sum_root(Shared* shared, Batch* batch, RootRows* root) noexcept nogil:
+    """Sum the rows of a root of all processes in its histogram; 0 or an error."""
     cdef int status
-    root.ws.leaves.stats.sums.count = root.gradients.n_everywhere
-    batch.siblings[0] = single(root.ws, root.ws.leaves, False)
+    root.ws.leaves.stats.sums.count = root.gradients.n_global
+    batch.siblings[0] = single_leaf(root.ws, root.ws.leaves, False)
     batch.n_siblings = 1
-    status = sum_together(shared, batch)
-    return share_root(shared, root) if status == 0 else status
+    status = sum_batch(shared, batch)
+    return reduce_root(shared, root) if status == 0 else status
 
 
 cdef int encode_roots(
     Shared* shared, Batch* batch, RootRows* roots, int n_roots,
 ) noexcept nogil:
-    """Encode the round and sum all rows. What is too coarse in packed numbers is wide."""
-    cdef bint are_fine = False
+    """Encode the round and sum all rows: packed if that is precise enough, or wide.
+
+    Returns 0 or an error.
+    """
+    cdef bint are_precise = False
     cdef int status = 0
     cdef bint wide
     cdef int k
     for wide in range(2):
-        if are_fine:
+        if are_precise:
             break
         status = encode_rounds(roots, n_roots, wide)
         if status == 0 and shared.collectives != NULL:
-            status = sum_among_processes(shared, batch, roots)
+            status = sum_root(shared, batch, roots)
         if status < 0:
             break
-        are_fine = True
+        are_precise = True
         for k in range(n_roots):
-            roots[k].is_fine = roots[k].is_fine or is_fine(&roots[k].gradients, &roots[k].roots)
-            are_fine = are_fine and roots[k].is_fine
+            roots[k].is_precise = roots[k].is_precise or is_precise(
+                &roots[k].gradients, &roots[k].roots)
+            are_precise = are_precise and roots[k].is_precise
     return status
 
 
 cdef int start_root(Shared* shared, RootRows* root) noexcept nogil:
-    """A mask and a histogram for a root, whose rows are to be summed; 0 or NO_MEMORY."""
+    """Reserve a mask and a histogram for a root; 0 or NO_MEMORY."""
     cdef Workspace* ws = root.ws
     ws.n_tiles = 0
     if shared.collectives == NULL and start_tiles(shared, ws) < 0:
@@ -123,34 +128,38 @@ cdef int start_root(Shared* shared, RootRows* root) noexcept nogil:
 cdef void list_root(Shared* shared, Batch* batch, const RootRows* root) noexcept nogil:
     """List a root with the batch if it may be split."""
     cdef Workspace* ws = root.ws
-    cdef SplitRules unsmoothed = ws.rules  # nothing is above the root
+    cdef SplitRules unsmoothed = ws.rules  # the root has no parent to be smoothed toward
     unsmoothed.path_smooth = 0
     ws.leaves.stats = node_stats(root.sums, 0.0, -INFINITY, INFINITY, &unsmoothed)
     start_constraints(ws)
     if may_split(shared, ws, ws.leaves):
-        batch.siblings[batch.n_siblings] = single(ws, ws.leaves, shared.collectives != NULL)
+        batch.siblings[batch.n_siblings] = single_leaf(ws, ws.leaves, shared.collectives != NULL)
         batch.n_siblings += 1
     else:
         free_slot(ws, ws.leaves)
 
 
 cdef int search_listed_roots(Shared* shared, Batch* batch, Workspace* ws) noexcept nogil:
-    """Find the best splits of the listed roots; processes have one, which is summed already."""
+    """Find the best splits of the listed roots; 0 or an error.
+
+    Among processes there is one root, and it is summed already.
+    """
     cdef int status
     if batch.n_siblings == 0:
         return 0
     if shared.collectives == NULL:
         return sum_and_search(shared, batch)
-    status = search_together(shared, batch)
+    status = search_batch(shared, batch)
     if status == 0 and ws.shares_columns:
-        status = share_splits(shared, ws, batch.siblings, 1)
+        status = exchange_splits(shared, ws, batch.siblings, 1)
     return status
 
 
-cdef int search_roots_of(
+cdef int search_root_rows(
     Shared* shared, Batch* batch, RootRows* roots, int n_roots,
 ) noexcept nogil:
-    cdef int status = read_rounds(shared, roots, n_roots)
+    """Encode, sum and search roots; 0 or an error."""
+    cdef int status = gather_stats(shared, roots, n_roots)
     cdef int k
     for k in range(n_roots):
         if status == 0:
@@ -168,7 +177,7 @@ cdef int search_roots_of(
 cdef int search_roots(
     Shared* shared, Batch* batch, Workspace* trees, const Round* rounds, int n_trees,
 ) noexcept nogil:
-    """Sum all rows for each tree, and find the best splits of the roots."""
+    """Sum all rows for each tree, and find the best splits of the roots; 0 or an error."""
     cdef RootRows* roots = <RootRows*>calloc(n_trees, sizeof(RootRows))
     cdef int status, k
     if roots == NULL:
@@ -177,27 +186,27 @@ cdef int search_roots(
         roots[k].ws = &trees[k]
         roots[k].gradients = rounds[k].gradients
         roots[k].records = trees[k].records[trees[k].leaves.buffer]
-    status = search_roots_of(shared, batch, roots, n_trees)
+    status = search_root_rows(shared, batch, roots, n_trees)
     free(roots)
     return status
 
 
 # ------------------------------------------------------------------ children
 
-cdef bint has_few(const Workspace* ws, const Leaf* leaf, int bins_per_update) noexcept nogil:
-    """Whether a leaf has so few rows that a histogram costs more than they do."""
+cdef bint is_small(const Workspace* ws, const Leaf* leaf, int bins_per_update) noexcept nogil:
+    """Whether a leaf has so few rows that a histogram would cost more than summing them again."""
     return leaf.stats.sums.count * ws.data.row_updates * bins_per_update < ws.data.n_hist_bins
 
 
 cdef void subtract_rows(Workspace* ws, const Siblings* siblings) noexcept nogil:
-    """Subtract the few rows of the smaller sibling from the parent's histogram, row by row."""
+    """Subtract the rows of a smaller sibling without histogram from the parent's, row by row."""
     cdef const Leaf* smaller = siblings.smaller
     cdef const Encoding* encoding = encoding_of(ws, siblings.larger)
     cdef Histogram* histogram = &ws.slots[siblings.larger.slot]
     subtract_bins(
         encoding_of(ws, smaller), siblings.parent_encoding, encoding, 0, ws.data.n_hist_bins, NULL,
         histogram)
-    add_few_rows(
+    add_row_by_row(
         &ws.data, encoding, ws.records[smaller.buffer] + smaller.begin,
         smaller.end - smaller.begin, ws.pairs, -1, histogram, NULL, NULL, NULL)
 
@@ -206,7 +215,10 @@ cdef int start_siblings(
     Shared* shared, Workspace* ws, const Leaf* parent, Leaf* left, Leaf* right,
     Siblings* siblings_out,
 ) noexcept nogil:
-    """Which of two siblings are searched. The larger takes over the parent's histogram."""
+    """Decide which of two siblings are searched, and give the parent's histogram to the larger.
+
+    Returns 0 or NO_MEMORY.
+    """
     cdef bint swapped = right.stats.sums.count < left.stats.sums.count
     memset(siblings_out, 0, sizeof(Siblings))
     siblings_out.ws = ws
@@ -225,71 +237,70 @@ cdef int start_siblings(
 
 
 cdef int take_smaller_slot(Workspace* ws, Siblings* siblings) noexcept nogil:
-    """Give the smaller sibling a slot; the larger one takes part if it is searched."""
+    """Give the smaller sibling a slot, and drop the larger one if it is not searched."""
     siblings.smaller.slot = take_slot(&ws.data, ws)
     if not siblings.search_larger:
         siblings.larger = NULL
     return 0 if siblings.smaller.slot >= 0 else NO_MEMORY
 
 
-cdef int list_few(
+cdef int list_small_leaf(
     Shared* shared, Workspace* ws, Leaf* leaf, Siblings* out, int n,
 ) noexcept nogil:
-    """Search a leaf of few rows, which has no histogram, or list it; returns how many there are."""
+    """Search a small leaf, or list it as the n-th siblings; returns how many are listed then."""
     if ws.n_tiles == 0:
-        search_few(shared, ws, leaf)
+        search_small_leaf(shared, ws, leaf)
         return n
     gather(ws, leaf, 1)
-    out[n] = single(ws, leaf, False)
+    out[n] = single_leaf(ws, leaf, False)
     out[n].first_side = n
     return n + 1
 
 
-cdef int list_both_few(Shared* shared, Siblings* siblings) noexcept nogil:
-    """Search or list siblings that both have few rows; how many are listed."""
+cdef int list_small_siblings(Shared* shared, Siblings* siblings) noexcept nogil:
+    """Search or list two small siblings; returns how many are listed."""
     cdef Siblings both = siblings[0]
     cdef int n = 0
     if both.search_larger:
-        n = list_few(shared, both.ws, both.larger, siblings, n)
+        n = list_small_leaf(shared, both.ws, both.larger, siblings, n)
     if both.search_smaller:
-        n = list_few(shared, both.ws, both.smaller, siblings, n)
+        n = list_small_leaf(shared, both.ws, both.smaller, siblings, n)
     return n
 
 
 cdef int list_larger(Shared* shared, Siblings* siblings) noexcept nogil:
-    """Search or list siblings, of which the smaller gets no histogram; how many are listed."""
+    """Search or list siblings of which only the smaller is small; returns how many are listed."""
     cdef Siblings both = siblings[0]
     if not both.search_larger:
-        return list_few(shared, both.ws, both.smaller, siblings, 0)
+        return list_small_leaf(shared, both.ws, both.smaller, siblings, 0)
     if both.ws.n_tiles > 0:
         return 1
     subtract_rows(both.ws, &both)
-    siblings[0] = single(both.ws, both.larger, True)
+    siblings[0] = single_leaf(both.ws, both.larger, True)
     if both.search_smaller:
-        search_few(shared, both.ws, both.smaller)
+        search_small_leaf(shared, both.ws, both.smaller)
     return 1
 
 
 cdef int list_children(
     Shared* shared, Workspace* ws, const Leaf* parent, Leaf* left, Leaf* right, Siblings* out,
 ) noexcept nogil:
-    """List what is to be searched of two new leaves: one, two, or none; or NO_MEMORY.
+    """List what remains to be searched of two new leaves: 0, 1 or 2 siblings; or NO_MEMORY.
 
-    Leaves of so few rows that a histogram costs more than they do get none, nor do their
-    children. Among processes every leaf has a histogram.
+    Small leaves and their children get no histogram. Among processes, every leaf has one.
     """
     cdef bint tiled = ws.n_tiles > 0
     cdef int bins_per_update = BINS_PER_TILED_UPDATE if tiled else BINS_PER_UPDATE
     if start_siblings(shared, ws, parent, left, right, out) < 0:
         return NO_MEMORY
-    if shared.collectives == NULL and tiled and has_few(ws, out.larger, bins_per_update):
+    if shared.collectives == NULL and tiled and is_small(ws, out.larger, bins_per_update):
         free_slot(ws, out.larger)
     if not (out.search_smaller or out.search_larger):
         return 0
     if shared.collectives == NULL:
         if out.larger.slot < 0 and (parent.slot < 0 or out.search_larger):
-            return list_both_few(shared, out)
-        if has_few(ws, out.smaller, bins_per_update if out.search_smaller else 1):
+            return list_small_siblings(shared, out)
+        if is_small(ws, out.smaller, bins_per_update if out.search_smaller else 1):
             return list_larger(shared, out)
     return NO_MEMORY if take_smaller_slot(ws, out) < 0 else 1
 
@@ -297,12 +308,12 @@ cdef int list_children(
 cdef int search_children(
     Shared* shared, Workspace* ws, const Leaf* parent, Leaf* left, Leaf* right,
 ) noexcept nogil:
-    """Find the best splits of two new leaves, by one thread."""
+    """Find the best splits of two new leaves, by one thread; 0 or NO_MEMORY."""
     cdef Siblings siblings[2]
     cdef int n = list_children(shared, ws, parent, left, right, siblings)
     cdef int i
     for i in range(n):
-        if is_to_sum(&siblings[i]):
+        if needs_sum(&siblings[i]):
             sum_rows(shared, &siblings[i])
         search_siblings(shared, &siblings[i])
     return min(n, 0)
@@ -310,8 +321,8 @@ cdef int search_children(
 
 # ------------------------------------------------------------------ several leaves
 
-cdef int share_batch(Shared* shared, Workspace* ws, Batch* batch) noexcept nogil:
-    """Add up the histograms of all processes."""
+cdef int reduce_batch(Shared* shared, Workspace* ws, Batch* batch) noexcept nogil:
+    """All-reduce the histograms of the smaller siblings of a batch; 0 or an error."""
     cdef Leaf** smaller = <Leaf**>malloc(batch.n_siblings * sizeof(Leaf*))
     cdef int status, i
     if smaller == NULL:

@@ -8,9 +8,9 @@ cdef void start_constraints(Workspace* ws) noexcept nogil
 cdef void prepare_constraints(
     Shared* shared, Workspace* ws, const Leaf* leaf, int side) noexcept nogil
 
-cdef int allowed_features(
-    const Shared* shared, Workspace* ws, const Leaf* leaf, int32_t* allowed_out,
-) noexcept nogil
+cdef void mark_allowed(const Shared* shared, Workspace* ws, const Leaf* leaf) noexcept nogil
+
+cdef int list_allowed(Workspace* ws) noexcept nogil
 
 cdef void bound_children(
     const Shared* shared, Workspace* ws, int index, const Leaf* parent, Leaf* left,

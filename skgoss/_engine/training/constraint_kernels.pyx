@@ -1,17 +1,18 @@
-"""What the options forbid a tree: features together on a path, outputs out of order.
+"""Interaction constraints and monotone constraints.
 
-Under monotone constraints a tree must be monotone in some features. Two leaves are
-neighbors if a row can go from one to the other by a change of such a feature alone: they
-share bins of all other features, and are separated at a node that splits it. A tree is monotone if
-and only if the outputs of all pairs of neighbors are in order. Leaves whose outputs are
-in order stay so when one of them is split, as long as both of its children keep to the
-outputs of its neighbors: bounding is INTERMEDIATE. If each child keeps to its own ones, it
-is ADVANCED. It is enough, too, that all leaves below a node that splits a monotone feature
-keep to the middle of its children's outputs, each on its side: BASIC.
+Under monotone constraints a tree must be monotone in some features. Two leaves are neighbors if a
+row can go from one to the other by a change of such a feature alone: they share bins of all other
+features, and are separated at a node that splits it. A tree is monotone if and only if the outputs
+of all pairs of neighbors are in order. Outputs stay in order when a leaf is split if those of its
+children are bounded by the outputs of
+
+- the neighbors of the leaf (INTERMEDIATE),
+- the child's own neighbors (ADVANCED),
+- or, at each node above that splits a monotone feature, the mean of its children's outputs (BASIC).
 """
 
 from libc.math cimport INFINITY
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int8_t, int32_t, int64_t
 from libc.string cimport memset
 
 from skgoss._engine.training.layout cimport Binned
@@ -22,21 +23,24 @@ from skgoss._engine.training.workspace cimport (
 cdef extern from "elementary.h" nogil:
     double exponential_2(double x) noexcept
 
-# What remains of the gain of a monotone feature where the penalty forbids it: it is split
-# there if nothing else can be.
-cdef double LEAST_FACTOR = 1e-15
+# The factor of the gain of a monotone feature if the penalty forbids to split it: it is still split
+# if no other feature can be.
+cdef double MIN_FACTOR = 1e-15
 
 
 # ------------------------------------------------------------------ interactions
 
 cdef int mark_path(
-    const Workspace* ws, const Leaf* leaf, const Constraints* limits, int32_t* path_out,
+    const Workspace* ws, const Leaf* leaf, const Constraints* constraints, int32_t* path_out,
 ) noexcept nogil:
-    """The distinct features above a leaf; counts in `scratch.hits` how many of them a set has."""
+    """List the distinct features above a leaf; returns how many.
+
+    Adds the number of them that are in set s to ``scratch.hits[s]``.
+    """
     cdef int node = leaf.node
     cdef int n = 0
     cdef int feature, i
-    cdef int64_t at
+    cdef int64_t k
     while node >= 0:
         feature = ws.nodes[node].feature
         node = ws.nodes[node].parent
@@ -46,34 +50,42 @@ cdef int mark_path(
         else:
             path_out[n] = feature
             n += 1
-            for at in range(limits.sets_start[feature], limits.sets_start[feature + 1]):
-                ws.scratch.hits[limits.sets_of[at]] += 1
+            for k in range(
+                constraints.feature_sets_start[feature],
+                constraints.feature_sets_start[feature + 1],
+            ):
+                ws.scratch.hits[constraints.feature_sets[k]] += 1
     return n
 
 
-cdef int allowed_features(
-    const Shared* shared, Workspace* ws, const Leaf* leaf, int32_t* allowed_out,
-) noexcept nogil:
-    """The tree's features that may be split below a leaf; returns how many.
+cdef void mark_allowed(const Shared* shared, Workspace* ws, const Leaf* leaf) noexcept nogil:
+    """Mark the features that may be split below a leaf in ``scratch.is_allowed``.
 
-    They are those above it and those of each set that holds all of these.
+    They are those of its path, and those of each set that contains the whole path. Overwrites
+    ``scratch.allowed``; ``scratch.hits`` is zero before and after.
     """
-    cdef const Constraints* limits = &shared.constraints
-    cdef int n_path = mark_path(ws, leaf, limits, allowed_out)
-    cdef int n = 0
+    cdef const Constraints* constraints = &shared.constraints
+    cdef int32_t* path = ws.scratch.allowed
+    cdef int n_path = mark_path(ws, leaf, constraints, path)
     cdef int i, s
-    cdef int64_t at
-    memset(ws.scratch.may_use, 0, shared.data.n_features)
+    cdef int64_t k
+    memset(ws.scratch.is_allowed, 0, shared.data.n_features)
     for i in range(n_path):
-        ws.scratch.may_use[allowed_out[i]] = True
-    for s in range(limits.n_sets):
+        ws.scratch.is_allowed[path[i]] = True
+    for s in range(constraints.n_sets):
         if ws.scratch.hits[s] == n_path:
-            for at in range(limits.set_start[s], limits.set_start[s + 1]):
-                ws.scratch.may_use[limits.set_features[at]] = True
+            for k in range(constraints.set_start[s], constraints.set_start[s + 1]):
+                ws.scratch.is_allowed[constraints.set_features[k]] = True
         ws.scratch.hits[s] = 0
+
+
+cdef int list_allowed(Workspace* ws) noexcept nogil:
+    """List the tree's features that are marked in ``scratch.allowed``; returns how many."""
+    cdef int n = 0
+    cdef int i
     for i in range(ws.n_features):
-        allowed_out[n] = ws.features[i]
-        n += ws.scratch.may_use[ws.features[i]]
+        ws.scratch.allowed[n] = ws.features[i]
+        n += ws.scratch.is_allowed[ws.features[i]]
     return n
 
 
@@ -84,23 +96,23 @@ cdef BinRange bin_range(
 ) noexcept nogil:
     """The bins of a feature that lead to a leaf. Missing values have the last bin."""
     cdef BinRange bins
-    cdef const Node* above
+    cdef const Node* ancestor
     cdef int node = leaf.node
     cdef bint is_left = leaf.is_left
     bins.missing = data.missing_bin[feature] >= 0
     bins.first = 0
     bins.last = data.n_bins[feature] - 1 - bins.missing
     while node >= 0:
-        above = &ws.nodes[node]
-        if above.feature == feature:
-            bins = side(bins, above.bin, above.missing_left, is_left)
-        is_left = above.is_left
-        node = above.parent
+        ancestor = &ws.nodes[node]
+        if ancestor.feature == feature:
+            bins = side(bins, ancestor.bin, ancestor.missing_left, is_left)
+        is_left = ancestor.is_left
+        node = ancestor.parent
     return bins
 
 
 cdef inline BinRange side(BinRange bins, int cut, bint missing_left, bint is_left) noexcept nogil:
-    """What a cut leaves of some bins on one side."""
+    """The bins of a range that are on one side of a cut."""
     if is_left:
         bins.last = min(bins.last, cut)
     else:
@@ -109,7 +121,7 @@ cdef inline BinRange side(BinRange bins, int cut, bint missing_left, bint is_lef
     return bins
 
 
-cdef inline BinRange common(BinRange a, BinRange b) noexcept nogil:
+cdef inline BinRange intersection(BinRange a, BinRange b) noexcept nogil:
     """The bins that two ranges share."""
     a.first = max(a.first, b.first)
     a.last = min(a.last, b.last)
@@ -121,29 +133,32 @@ cdef inline bint is_empty(BinRange bins) noexcept nogil:
     return bins.first > bins.last and not bins.missing
 
 
-cdef inline BinRange meeting(BinRange of_leaf, BinRange of_neighbor) noexcept nogil:
-    """The bins of a feature by which a neighbor meets either side of a cut of a leaf.
+cdef inline BinRange shared_bins(BinRange leaf_bins, BinRange neighbor_bins) noexcept nogil:
+    """The bins of a feature that a leaf shares with a neighbor.
 
-    Neighbors along the feature itself share no bins of it, but have to do with both sides.
+    A cut of the leaf makes a child that has such bins a neighbor. If the neighbor differs in the
+    feature itself, they share none, but both children become neighbors: the result is all bins of
+    the leaf then.
     """
-    cdef BinRange bins = common(of_leaf, of_neighbor)
+    cdef BinRange bins = intersection(leaf_bins, neighbor_bins)
     if is_empty(bins):
-        return of_leaf
+        return leaf_bins
     if bins.first > bins.last:
+        # They share missing values alone: `meets` must not find numbers on either side of a cut.
         bins.first = 0x7FFFFFFF
         bins.last = -1
     return bins
 
 
-cdef inline bint covers(BinRange bins, BinRange of_leaf) noexcept nogil:
-    """Whether there is no side of a cut of a leaf that its neighbor does not meet."""
+cdef inline bint covers(BinRange bins, BinRange leaf_bins) noexcept nogil:
+    """Whether a neighbor shares all bins of a leaf: no cut can separate a child from it."""
     return (
-        bins.first == of_leaf.first and bins.last == of_leaf.last
-        and bins.missing == of_leaf.missing)
+        bins.first == leaf_bins.first and bins.last == leaf_bins.last
+        and bins.missing == leaf_bins.missing)
 
 
 cdef inline bint meets(BinRange bins, int cut, bint missing_left, bint is_left) noexcept nogil:
-    """Whether some of the shared bins are on one side of a cut."""
+    """Whether some of the shared bins are on a side of a cut."""
     return (bins.first <= cut if is_left else bins.last > cut) or (
         bins.missing and missing_left == is_left)
 
@@ -151,32 +166,33 @@ cdef inline bint meets(BinRange bins, int cut, bint missing_left, bint is_left) 
 cdef void relate_children(
     const Shared* shared, Workspace* ws, int index, const Leaf* parent,
 ) noexcept nogil:
-    """The neighbors of a leaf become those of its children that they meet."""
+    """Make the neighbors of a divided leaf neighbors of its children, if they share bins."""
     cdef Py_ssize_t stride = shared.settings.max_leaves
     cdef int right = ws.n_leaves
     cdef int cut = parent.best.bin
     cdef bint missing_left = parent.best.missing_left
     cdef bint categorical = shared.data.categorical[parent.best.feature]
-    cdef BinRange of_leaf, bins
-    cdef int other, relation
+    cdef BinRange leaf_bins, bins
+    cdef int8_t* order = ws.neighbor_order
+    cdef int neighbor, relation
     if not categorical:
-        of_leaf = bin_range(&shared.data, ws, parent, parent.best.feature)
-    ws.above[right * stride + right] = 0
-    ws.above[right * stride + index] = ws.above[index * stride + right] = 0
-    for other in range(ws.n_leaves):
-        if other == index:
+        leaf_bins = bin_range(&shared.data, ws, parent, parent.best.feature)
+    order[right * stride + right] = 0
+    order[right * stride + index] = order[index * stride + right] = 0
+    for neighbor in range(ws.n_leaves):
+        if neighbor == index:
             continue
-        relation = ws.above[index * stride + other]
-        ws.above[right * stride + other] = relation
-        ws.above[other * stride + right] = -relation
+        relation = order[index * stride + neighbor]
+        order[right * stride + neighbor] = relation
+        order[neighbor * stride + right] = -relation
         if relation == 0 or categorical:
             continue
-        bins = meeting(
-            of_leaf, bin_range(&shared.data, ws, &ws.leaves[other], parent.best.feature))
+        bins = shared_bins(
+            leaf_bins, bin_range(&shared.data, ws, &ws.leaves[neighbor], parent.best.feature))
         if not meets(bins, cut, missing_left, False):
-            ws.above[right * stride + other] = ws.above[other * stride + right] = 0
+            order[right * stride + neighbor] = order[neighbor * stride + right] = 0
         if not meets(bins, cut, missing_left, True):
-            ws.above[index * stride + other] = ws.above[other * stride + index] = 0
+            order[index * stride + neighbor] = order[neighbor * stride + index] = 0
 
 
 cdef bint bound_by_neighbors(
@@ -184,16 +200,16 @@ cdef bint bound_by_neighbors(
 ) noexcept nogil:
     """Bound a leaf by the outputs of its neighbors; whether that changes its bounds."""
     cdef Leaf* leaf = &ws.leaves[index]
-    cdef const signed char* above = ws.above + index * <Py_ssize_t>shared.settings.max_leaves
+    cdef const int8_t* order = ws.neighbor_order + index * <Py_ssize_t>shared.settings.max_leaves
     cdef double lower = -INFINITY
     cdef double upper = INFINITY
-    cdef int other
+    cdef int neighbor
     cdef bint changed
-    for other in range(n_leaves):
-        if above[other] > 0:
-            upper = min(upper, ws.leaves[other].stats.output)
-        elif above[other] < 0:
-            lower = max(lower, ws.leaves[other].stats.output)
+    for neighbor in range(n_leaves):
+        if order[neighbor] > 0:
+            upper = min(upper, ws.leaves[neighbor].stats.output)
+        elif order[neighbor] < 0:
+            lower = max(lower, ws.leaves[neighbor].stats.output)
     changed = lower != leaf.stats.lower or upper != leaf.stats.upper
     leaf.stats.lower = lower
     leaf.stats.upper = upper
@@ -203,10 +219,10 @@ cdef bint bound_by_neighbors(
 # ------------------------------------------------------------------ growing
 
 cdef void start_constraints(Workspace* ws) noexcept nogil:
-    """Forget the bounds of the last tree."""
+    """Reset the constraints for a new tree."""
     cdef int i
-    if ws.above != NULL:
-        ws.above[0] = 0
+    if ws.neighbor_order != NULL:
+        ws.neighbor_order[0] = 0
     for i in range(ws.n_split_features):
         ws.row_of[ws.split_features[i]] = -1
     ws.n_split_features = 0
@@ -216,23 +232,23 @@ cdef void fill_row(
     const Shared* shared, const Workspace* ws, const Leaf* leaf, int feature,
     FeatureBounds* row_out,
 ) noexcept nogil:
-    """What bounds the children of a leaf if a feature is split."""
-    cdef const signed char* above = ws.above + (
+    """Find what bounds the children of a leaf if a feature is split."""
+    cdef const int8_t* order = ws.neighbor_order + (
         (leaf - ws.leaves) * <Py_ssize_t>shared.settings.max_leaves)
-    cdef BinRange of_leaf = bin_range(&shared.data, ws, leaf, feature)
+    cdef BinRange leaf_bins = bin_range(&shared.data, ws, leaf, feature)
     cdef PartialBound bound
-    cdef int other
+    cdef int neighbor
     row_out.lower = -INFINITY
     row_out.upper = INFINITY
     row_out.n = 0
-    for other in range(ws.n_leaves):
-        if above[other] == 0:
+    for neighbor in range(ws.n_leaves):
+        if order[neighbor] == 0:
             continue
-        bound.value = ws.leaves[other].stats.output
-        bound.is_above = above[other] > 0
-        bound.shared = meeting(
-            of_leaf, bin_range(&shared.data, ws, &ws.leaves[other], feature))
-        if not covers(bound.shared, of_leaf):
+        bound.value = ws.leaves[neighbor].stats.output
+        bound.is_above = order[neighbor] > 0
+        bound.shared = shared_bins(
+            leaf_bins, bin_range(&shared.data, ws, &ws.leaves[neighbor], feature))
+        if not covers(bound.shared, leaf_bins):
             row_out.partial[row_out.n] = bound
             row_out.n += 1
         elif bound.is_above:
@@ -253,35 +269,35 @@ cdef void fill_rows(
 
 
 cdef double penalty_factor(double penalty, int depth) noexcept nogil:
-    """What a penalty leaves of the gain of a monotone feature (LightGBM's formula)."""
+    """The factor by which a penalty reduces the gain of a monotone feature (LightGBM's formula)."""
     if penalty >= depth + 1:
-        return LEAST_FACTOR
+        return MIN_FACTOR
     if penalty <= 1:
-        return 1 - penalty * exponential_2(-depth) + LEAST_FACTOR
-    return 1 - exponential_2(penalty - 1 - depth) + LEAST_FACTOR
+        return 1 - penalty * exponential_2(-depth) + MIN_FACTOR
+    return 1 - exponential_2(penalty - 1 - depth) + MIN_FACTOR
 
 
 cdef void prepare_constraints(
     Shared* shared, Workspace* ws, const Leaf* leaf, int side,
 ) noexcept nogil:
-    """What the search of a leaf needs: factors of gains, and neighbors."""
-    cdef const Constraints* limits = &shared.constraints
+    """Prepare the search of a leaf: factors of gains, and bounds by neighbors."""
+    cdef const Constraints* constraints = &shared.constraints
     cdef double* factor = ws.scratch.factor[side]
     cdef double penalty
     cdef int feature
-    if limits.bounding == ADVANCED:
+    if constraints.bounding == ADVANCED:
         fill_rows(shared, ws, leaf, side)
     if factor == NULL:
         return
-    penalty = penalty_factor(limits.penalty, leaf.depth) if limits.penalty > 0 else 1.0
+    penalty = penalty_factor(constraints.penalty, leaf.depth) if constraints.penalty > 0 else 1.0
     for feature in range(shared.data.n_features):
-        factor[feature] = limits.factor[feature] if limits.factor != NULL else 1.0
-        if limits.sign != NULL and limits.sign[feature] != 0:
+        factor[feature] = constraints.factor[feature] if constraints.factor != NULL else 1.0
+        if constraints.sign != NULL and constraints.sign[feature] != 0:
             factor[feature] *= penalty
 
 
 cdef void add_split_feature(const Shared* shared, Workspace* ws, int feature) noexcept nogil:
-    """Give a feature a row of extents."""
+    """Give a numeric feature a row of bounds, once a node splits it."""
     if ws.row_of[feature] < 0 and not shared.data.categorical[feature]:
         ws.row_of[feature] = ws.n_split_features
         ws.split_features[ws.n_split_features] = feature
@@ -292,7 +308,7 @@ cdef void bound_children(
     const Shared* shared, Workspace* ws, int index, const Leaf* parent, Leaf* left,
     Leaf* right,
 ) noexcept nogil:
-    """The bounds of the outputs of two new leaves, before these are known."""
+    """Bound the outputs of two new leaves, before these are computed."""
     left.stats.lower = right.stats.lower = parent.stats.lower
     left.stats.upper = right.stats.upper = parent.stats.upper
     if shared.constraints.bounding < INTERMEDIATE:
@@ -305,7 +321,7 @@ cdef void bound_children(
 
 
 cdef void separate_at_middle(Leaf* low, Leaf* high) noexcept nogil:
-    """Keep all that comes below two leaves on its side of the middle of their outputs."""
+    """Bound the outputs below two leaves by the mean of their outputs."""
     cdef double middle = (low.stats.output + high.stats.output) / 2
     low.stats.upper = min(low.stats.upper, middle)
     high.stats.lower = max(high.stats.lower, middle)
@@ -315,7 +331,7 @@ cdef void order_children(
     const Shared* shared, Workspace* ws, int index, const Leaf* parent, Leaf* left,
     Leaf* right,
 ) noexcept nogil:
-    """Bound all that comes below two new leaves, by their outputs."""
+    """Bound the outputs below two new leaves by the outputs of these leaves."""
     cdef Py_ssize_t stride = shared.settings.max_leaves
     cdef int last = ws.n_leaves - 1
     cdef int sign
@@ -328,8 +344,8 @@ cdef void order_children(
         elif sign < 0:
             separate_at_middle(right, left)
         return
-    ws.above[index * stride + last] = sign
-    ws.above[last * stride + index] = -sign
+    ws.neighbor_order[index * stride + last] = sign
+    ws.neighbor_order[last * stride + index] = -sign
     bound_by_neighbors(shared, ws, index, ws.n_leaves)
     bound_by_neighbors(shared, ws, last, ws.n_leaves)
 
@@ -337,17 +353,17 @@ cdef void order_children(
 cdef int next_stale(
     const Shared* shared, Workspace* ws, int index, int first,
 ) noexcept nogil:
-    """The next leaf from ``first`` on that the newest split bounds anew; -1: no more.
+    """The next leaf from ``first`` on that must be searched again; -1: there is none.
 
-    The newest leaves are ``index`` and the last one. Only leaves that wait to be split
-    are of interest.
+    The newest leaves are ``index`` and the last one. A leaf must be searched again if it is in the
+    heap and they have changed its bounds or, under ADVANCED bounds, perhaps those of its children.
     """
     cdef Py_ssize_t stride = shared.settings.max_leaves
     cdef int right = ws.n_leaves - 1
     cdef int leaf
     for leaf in range(first, right):
         if leaf == index or not (
-            ws.above[index * stride + leaf] or ws.above[right * stride + leaf]
+            ws.neighbor_order[index * stride + leaf] or ws.neighbor_order[right * stride + leaf]
         ):
             continue
         if bound_by_neighbors(shared, ws, leaf, ws.n_leaves) or (
@@ -359,7 +375,7 @@ cdef int next_stale(
 
 
 cdef void bound_leaves(const Shared* shared, Workspace* ws) noexcept nogil:
-    """Bound the leaves of a grown tree, so that their values have the order of their outputs."""
+    """Bound the leaves of a grown tree, so that their values are in the order of their outputs."""
     cdef Py_ssize_t stride = shared.settings.max_leaves
     cdef int low, high
     if shared.constraints.bounding < INTERMEDIATE:
@@ -369,5 +385,5 @@ cdef void bound_leaves(const Shared* shared, Workspace* ws) noexcept nogil:
         ws.leaves[low].stats.upper = INFINITY
     for low in range(ws.n_leaves):
         for high in range(ws.n_leaves):
-            if ws.above[low * stride + high] > 0:
+            if ws.neighbor_order[low * stride + high] > 0:
                 separate_at_middle(&ws.leaves[low], &ws.leaves[high])

@@ -10,44 +10,45 @@
 #include "layout.h"
 #include "simd.h"
 
-/* Rows of a step; extremes have as many parts. */
+/* Rows of a step; Extremes has an element for each. */
 #define STAT_WIDTH 64
 
-/* Square roots of magnitudes, in units, are counted in such fractions of 1. */
+/* Square roots are rounded to multiples of 1 / ROOT_LEVELS. */
 #define ROOT_LEVELS 256.0f
 
-/* Extremes of some rows' weighted gradients and hessians, each row taken once. */
+/* Extremes of some rows' gradients and hessians, times weights but not frequency weights. They
+   start from 0: maxima are at least 0, minima at most. */
 typedef struct {
-    double gradient_max;
+    double gradient_max; /* of the absolute values */
     double hessian_max;
     double hessian_min;
-    double zero; /* NaN where a number is not finite */
+    double nan_check; /* the sum of 0 * x over all numbers x: NaN if one is NaN or infinite */
 } GradientStats;
 
-/* Sums over all copies of the square roots of their integers' magnitudes. Integers, so
-   that they are the same however many copies are one row. */
+/* Sums of the square roots of the integers' magnitudes, times frequency weights. The roots are
+   rounded to integers, so that a row of frequency f has exactly the sums of f rows. */
 typedef struct {
     int64_t gradient;
     int64_t hessian;
     int64_t n;
 } Roots;
 
-/* Room for what rows that are meant have, one after the other. */
+/* Memory for the numbers of the selected rows, one after the other. */
 typedef struct {
     float *gradient;
     float *hessian;
     double *weight;
-    uint32_t *copies;
+    uint32_t *frequency;
 } Gathered;
 
-/* Copies what n of the rows meant have, from `first` on. */
+/* Copies the numbers of n of the selected rows, from `first` on. */
 #define GATHER(type, field)                                        \
     if (rows->field) {                                             \
         const type *values = rows->field;                          \
-        const uint32_t *restrict at = rows->sampled;               \
+        const uint32_t *restrict index = rows->sampled;            \
         type *restrict values_out = out->field;                    \
         for (ptrdiff_t i = first; i < first + n; i++)              \
-            values_out[i] = values[at[i]];                         \
+            values_out[i] = values[index[i]];                      \
     }
 SIMD_KERNEL(gather_gradients, (const Gradients *rows, ptrdiff_t first, ptrdiff_t n,
              const Gathered *out), (rows, first, n, out))
@@ -55,22 +56,22 @@ SIMD_KERNEL(gather_gradients, (const Gradients *rows, ptrdiff_t first, ptrdiff_t
     GATHER(float, gradient)
     GATHER(float, hessian)
     GATHER(double, weight)
-    GATHER(uint32_t, copies)
+    GATHER(uint32_t, frequency)
 }
 
-/* Extremes of every STAT_WIDTH-th row. Compilers vectorize a maximum of each element, but not one
-   of all elements. */
+/* Element k has the extremes of rows k, k + STAT_WIDTH, ...: compilers vectorize a maximum of each
+   element, but not one of all elements. */
 typedef struct {
     double gradient_max[STAT_WIDTH];
     double hessian_max[STAT_WIDTH];
     double hessian_min[STAT_WIDTH];
-    double zero[STAT_WIDTH];
+    double nan_check[STAT_WIDTH];
 } Extremes;
 
 /* One loop for each kind of rows: an argument that is always NULL costs nothing in it. */
-static SIMD_INLINE void extremes_of_rows(const float *gradient, const float *hessian,
-                                         const double *weight, ptrdiff_t first, ptrdiff_t n,
-                                         Extremes *restrict extremes_inout)
+static SIMD_INLINE void find_extremes(const float *gradient, const float *hessian,
+                                      const double *weight, ptrdiff_t first, ptrdiff_t n,
+                                      Extremes *restrict extremes_inout)
 {
     for (ptrdiff_t start = first; start < first + n; start += STAT_WIDTH) {
         ptrdiff_t m = first + n - start < STAT_WIDTH ? first + n - start : STAT_WIDTH;
@@ -84,35 +85,36 @@ static SIMD_INLINE void extremes_of_rows(const float *gradient, const float *hes
             extremes_inout->gradient_max[k] = size > g_max ? size : g_max;
             extremes_inout->hessian_max[k] = h > h_max ? h : h_max;
             extremes_inout->hessian_min[k] = h < h_min ? h : h_min;
-            extremes_inout->zero[k] += g * 0.0 + h * 0.0;
+            extremes_inout->nan_check[k] += g * 0.0 + h * 0.0;
         }
     }
 }
 
-/* Of n of the rows, from `first` on. */
+/* The extremes of n of the rows, from `first` on. */
 SIMD_KERNEL(gradient_stats, (const Gradients *rows, ptrdiff_t first, ptrdiff_t n,
              GradientStats *out), (rows, first, n, out))
 {
     const float *g = rows->gradient, *h = rows->hessian;
-    Extremes of;
-    memset(&of, 0, sizeof of);
+    Extremes all;
+    memset(&all, 0, sizeof all);
     if (rows->weight)
-        extremes_of_rows(g, h, rows->weight, first, n, &of);
+        find_extremes(g, h, rows->weight, first, n, &all);
     else if (h)
-        extremes_of_rows(g, h, NULL, first, n, &of);
+        find_extremes(g, h, NULL, first, n, &all);
     else
-        extremes_of_rows(g, NULL, NULL, first, n, &of);
+        find_extremes(g, NULL, NULL, first, n, &all);
     memset(out, 0, sizeof *out);
     for (int k = 0; k < STAT_WIDTH; k++) {
-        double g_max = of.gradient_max[k], h_max = of.hessian_max[k], h_min = of.hessian_min[k];
+        double g_max = all.gradient_max[k], h_max = all.hessian_max[k];
+        double h_min = all.hessian_min[k];
         out->gradient_max = g_max > out->gradient_max ? g_max : out->gradient_max;
         out->hessian_max = h_max > out->hessian_max ? h_max : out->hessian_max;
         out->hessian_min = h_min < out->hessian_min ? h_min : out->hessian_min;
-        out->zero += of.zero[k];
+        out->nan_check += all.nan_check[k];
     }
 }
 
-/* The square root of a magnitude, in ROOT_LEVELS. */
+/* The square root of a magnitude, in units of 1 / ROOT_LEVELS. */
 static SIMD_INLINE int64_t root_level(double x)
 {
     float size = (float)(x < 0 ? -x : x);
@@ -121,34 +123,34 @@ static SIMD_INLINE int64_t root_level(double x)
 
 /* One loop for each kind of rows: an argument that is always NULL costs nothing in it. */
 static SIMD_INLINE void roots_of_rows(const float *gradient, const float *hessian,
-                                      const double *weight, const uint32_t *copies,
+                                      const double *weight, const uint32_t *frequency,
                                       ptrdiff_t first, ptrdiff_t n, double gradient_scale,
                                       double hessian_scale, Roots *out)
 {
     int64_t g = 0, h = 0, total = 0;
     for (ptrdiff_t i = first; i < first + n; i++) {
         double w = weight ? weight[i] : 1.0;
-        int64_t c = copies ? (int64_t)copies[i] : 1;
-        g += c * root_level((double)gradient[i] * w * gradient_scale);
+        int64_t f = frequency ? (int64_t)frequency[i] : 1;
+        g += f * root_level((double)gradient[i] * w * gradient_scale);
         if (hessian || weight)
-            h += c
+            h += f
                  * root_level(hessian ? (double)hessian[i] * w * hessian_scale
                                       : w * hessian_scale);
-        total += c;
+        total += f;
     }
     out->gradient = g;
     out->hessian = h;
     out->n = total;
 }
 
-/* Of n of the rows, from `first` on. The hessians' are 0 where all of them are 1. */
+/* The sums of roots of n of the rows, from `first` on; 0 for hessians that are all 1. */
 SIMD_KERNEL(sum_roots, (const Gradients *rows, ptrdiff_t first, ptrdiff_t n,
              double gradient_scale, double hessian_scale, Roots *out),
             (rows, first, n, gradient_scale, hessian_scale, out))
 {
     const float *g = rows->gradient, *h = rows->hessian;
-    if (rows->weight || rows->copies)
-        roots_of_rows(g, h, rows->weight, rows->copies, first, n, gradient_scale,
+    if (rows->weight || rows->frequency)
+        roots_of_rows(g, h, rows->weight, rows->frequency, first, n, gradient_scale,
                       hessian_scale, out);
     else if (h)
         roots_of_rows(g, h, NULL, NULL, first, n, gradient_scale, hessian_scale, out);
@@ -156,23 +158,24 @@ SIMD_KERNEL(sum_roots, (const Gradients *rows, ptrdiff_t first, ptrdiff_t n,
         roots_of_rows(g, NULL, NULL, NULL, first, n, gradient_scale, hessian_scale, out);
 }
 
-/* The same: two products, two roundings and two shifts a row. */
+/* One loop for each kind of rows: two products, two roundings and two shifts for each row. */
 static SIMD_INLINE void encode_rows(const float *gradient, const float *hessian,
-                                    const double *weight, const uint32_t *copies,
+                                    const double *weight, const uint32_t *frequency,
                                     const uint32_t *ids, ptrdiff_t first, ptrdiff_t n,
                                     double gradient_scale, double hessian_scale,
                                     const Encoding *encoding, uint64_t *records_out)
 {
-    const int gradient_down = encoding->gradient_down, hessian_down = encoding->hessian_down;
+    const int gradient_shift = encoding->record_gradient_shift;
+    const int hessian_shift = encoding->record_hessian_shift;
     for (ptrdiff_t i = first; i < first + n; i++) {
-        uint64_t g = (uint64_t)row_integer(gradient, weight, copies, i, gradient_scale);
-        uint64_t h = (uint64_t)row_integer(hessian, weight, copies, i, hessian_scale);
+        uint64_t g = (uint64_t)row_integer(gradient, weight, frequency, i, gradient_scale);
+        uint64_t h = (uint64_t)row_integer(hessian, weight, frequency, i, hessian_scale);
         uint64_t row = ids ? ids[i] : (uint64_t)i;
-        records_out[i] = g << gradient_down | h << hessian_down | row;
+        records_out[i] = g << gradient_shift | h << hessian_shift | row;
     }
 }
 
-/* Records of a packed round: of n of the rows, from `first` on. */
+/* The records, in a packed round, of n of the rows, from `first` on. */
 SIMD_KERNEL(encode_packed, (const Gradients *rows, ptrdiff_t first, ptrdiff_t n,
              double gradient_scale, double hessian_scale, const Encoding *encoding,
              uint64_t *records_out),
@@ -180,16 +183,15 @@ SIMD_KERNEL(encode_packed, (const Gradients *rows, ptrdiff_t first, ptrdiff_t n,
 {
     const float *g = rows->gradient, *h = rows->hessian;
     const double *w = rows->weight;
-    const uint32_t *copies = rows->copies;
+    const uint32_t *f = rows->frequency;
     double hs = encoding->constant_hessian ? 0.0 : hessian_scale;
-    if (rows->ids ? w || copies || !h : w && copies)
-        encode_rows(g, h, w, copies, rows->ids, first, n, gradient_scale, hs, encoding,
-                    records_out);
+    if (rows->ids ? w || f || !h : w && f)
+        encode_rows(g, h, w, f, rows->ids, first, n, gradient_scale, hs, encoding, records_out);
     else if (rows->ids)
         encode_rows(g, h, NULL, NULL, rows->ids, first, n, gradient_scale, hs, encoding,
                     records_out);
-    else if (copies)
-        encode_rows(g, h, NULL, copies, NULL, first, n, gradient_scale, hs, encoding, records_out);
+    else if (f)
+        encode_rows(g, h, NULL, f, NULL, first, n, gradient_scale, hs, encoding, records_out);
     else if (w)
         encode_rows(g, h, w, NULL, NULL, first, n, gradient_scale, hs, encoding, records_out);
     else if (h)
@@ -199,15 +201,15 @@ SIMD_KERNEL(encode_packed, (const Gradients *rows, ptrdiff_t first, ptrdiff_t n,
                     records_out);
 }
 
-/* Pairs of integers of a wide round, by row: of n of the rows, from `first` on. */
+/* The pairs of integers, in a wide round and by row number, of n of the rows, from `first` on. */
 SIMD_KERNEL(encode_wide, (const Gradients *rows, ptrdiff_t first, ptrdiff_t n,
              double gradient_scale, double hessian_scale, int64_t *pairs_out),
             (rows, first, n, gradient_scale, hessian_scale, pairs_out))
 {
     for (ptrdiff_t i = first; i < first + n; i++) {
         int64_t *pair = pairs_out + 2 * (rows->ids ? (ptrdiff_t)rows->ids[i] : i);
-        pair[0] = row_integer(rows->gradient, rows->weight, rows->copies, i, gradient_scale);
-        pair[1] = row_integer(rows->hessian, rows->weight, rows->copies, i, hessian_scale);
+        pair[0] = row_integer(rows->gradient, rows->weight, rows->frequency, i, gradient_scale);
+        pair[1] = row_integer(rows->hessian, rows->weight, rows->frequency, i, hessian_scale);
     }
 }
 

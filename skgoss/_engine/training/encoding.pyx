@@ -17,9 +17,8 @@ from skgoss._engine.bits cimport bit_length
 from skgoss._engine.threads cimport LoopBody, parallel_shares
 from skgoss._engine.training.kernel_collectives cimport all_reduce_doubles
 from skgoss._engine.training.histogram cimport sum_records
-from skgoss._engine.training.layout cimport (
-    WIDE_WIDTH, Encoding, Gradients, Sums)
-from skgoss._engine.training.workspace cimport NO_MEMORY, NOT_FINITE, Shared, Workspace
+from skgoss._engine.training.layout cimport WIDE_WIDTH, Encoding, Gradients, Sums
+from skgoss._engine.training.workspace cimport NOT_FINITE, NO_MEMORY, Shared, Workspace
 
 cdef extern from "encoding.h" nogil:
     const double ROOT_LEVELS
@@ -39,36 +38,50 @@ cdef extern from "encoding.h" nogil:
         double hessian_scale, int64_t* pairs_out)
 
 cdef enum:
-    ROW_BLOCK = 4096        # few enough to stay in the cache between the sweeps over them
+    ROW_BLOCK = 4096        # stays in the cache between the passes over its rows
     MAX_COUNT_BITS_CONSTANT = 20
-    MIN_TYPICAL_UNITS = 16  # packed numbers that are typically fewer units are too coarse
+    MIN_TYPICAL_UNITS = 16  # packed integers are too coarse if they are typically smaller
     MAX_WIDE_BITS = 50      # `nearest` rounds up to 51
-    MAX_PACKED_BITS = 38    # sums of as many rows as fit stay below 2**51, exact as doubles
-    MAX_EXPONENT = 1000     # its power of two and the reciprocal are normal numbers
+    MAX_PACKED_BITS = 38    # sums of `capacity` rows stay below 2**51, exact as doubles
+    MAX_EXPONENT = 1000     # 2**1000 and 2**-1000 are normal numbers
+
+cdef enum:
+    # What `reduce_stats` reduces over all processes: the sum of the first number and the maxima of
+    # the others. A minimum is reduced as a maximum: min(x) = -max(-x).
+    N_SELECTED
+    HAS_NAN
+    MAX_GRADIENT
+    MAX_HESSIAN
+    MINUS_MIN_HESSIAN
+    HESSIANS_VARY
+    MAX_FIRST_HESSIAN
+    MINUS_MIN_FIRST_HESSIAN
+    N_REDUCED
 
 
 # ------------------------------------------------------------------ blocks of rows
 
 cdef struct RootLoop:
-    # The rows of several roots in blocks: all have as many rows.
+    # The rows of several roots, which have the same number of rows, in blocks. Iteration i is
+    # block i // n_roots of root i % n_roots.
     RootRows* roots
     int n_roots
     Py_ssize_t n_rows
-    GradientStats* by_block   # of each root in turn
+    GradientStats* by_block   # of each iteration
 
 
-cdef inline Py_ssize_t n_blocks_of(Py_ssize_t n_rows) noexcept nogil:
+cdef inline Py_ssize_t count_blocks(Py_ssize_t n_rows) noexcept nogil:
     return (n_rows + ROW_BLOCK - 1) // ROW_BLOCK
 
 
-cdef RootLoop loop_of(RootRows* roots, int n_roots) noexcept nogil:
+cdef RootLoop root_loop(RootRows* roots, int n_roots) noexcept nogil:
     return RootLoop(roots, n_roots, roots.gradients.n, NULL)
 
 
 cdef void run_blocks(LoopBody body, RootLoop* loop) noexcept nogil:
-    """Run a loop over the blocks of all roots: each thread has some rows, of all of them."""
+    """Run a loop over the blocks of all roots: each thread gets the same rows of all roots."""
     parallel_shares(
-        body, loop, loop.n_roots * n_blocks_of(loop.n_rows), loop.n_roots,
+        body, loop, loop.n_roots * count_blocks(loop.n_rows), loop.n_roots,
         loop.roots.ws.n_threads)
 
 
@@ -76,24 +89,24 @@ cdef inline Py_ssize_t first_row(const RootLoop* loop, Py_ssize_t i) noexcept no
     return i // loop.n_roots * ROW_BLOCK
 
 
-cdef inline Py_ssize_t n_rows_of(const RootLoop* loop, Py_ssize_t i) noexcept nogil:
+cdef inline Py_ssize_t count_rows(const RootLoop* loop, Py_ssize_t i) noexcept nogil:
     return min(<Py_ssize_t>ROW_BLOCK, loop.n_rows - first_row(loop, i))
 
 
-# ------------------------------------------------------------------ what the numbers depend on
+# ------------------------------------------------------------------ statistics of gradients
 
-cdef void gather_blocks(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+cdef void gather_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
     cdef RootLoop* loop = <RootLoop*>context
     cdef const RootRows* root
     cdef Py_ssize_t i
     for i in range(first, end):
         root = &loop.roots[i % loop.n_roots]
         gather_gradients(
-            &root.gradients, first_row(loop, i), n_rows_of(loop, i), &root.gathered)
+            &root.gradients, first_row(loop, i), count_rows(loop, i), &root.gathered)
 
 
 cdef int start_gather(RootRows* root) noexcept nogil:
-    """Where the gradients of the sampled rows of a root are gathered; 0 or NO_MEMORY."""
+    """Point to memory for the gradients of the sampled rows of a root; 0 or NO_MEMORY."""
     cdef Workspace* ws = root.ws
     cdef Py_ssize_t n_rows = root.gradients.n_rows
     if ws.gathered == NULL:
@@ -104,67 +117,67 @@ cdef int start_gather(RootRows* root) noexcept nogil:
     root.gathered.weight = ws.gathered
     root.gathered.gradient = <float*>(ws.gathered + n_rows)
     root.gathered.hessian = root.gathered.gradient + n_rows
-    root.gathered.copies = <uint32_t*>(root.gathered.hessian + n_rows)
+    root.gathered.frequency = <uint32_t*>(root.gathered.hessian + n_rows)
     return 0
 
 
 cdef void end_gather(RootRows* root) noexcept nogil:
-    """Let the gradients of a root be those that are gathered."""
+    """Point to the gathered gradients of a root in place of those of all rows."""
     cdef Gradients* gradients = &root.gradients
     gradients.gradient = root.gathered.gradient
     gradients.hessian = root.gathered.hessian if gradients.hessian != NULL else NULL
     gradients.weight = root.gathered.weight if gradients.weight != NULL else NULL
-    gradients.copies = root.gathered.copies if gradients.copies != NULL else NULL
+    gradients.frequency = root.gathered.frequency if gradients.frequency != NULL else NULL
 
 
 cdef int gather_sampled(RootRows* roots, int n_roots) noexcept nogil:
     """Gather the gradients of the sampled rows, one after the other; 0 or NO_MEMORY.
 
-    Several sweeps read them, and this is the only one that jumps.
+    Several passes read them, and only this one has scattered reads.
     """
-    cdef RootLoop loop = loop_of(roots, n_roots)
+    cdef RootLoop loop = root_loop(roots, n_roots)
     cdef int k
     if roots.gradients.sampled == NULL:
         return 0
     for k in range(n_roots):
         if start_gather(&roots[k]) < 0:
             return NO_MEMORY
-    run_blocks(gather_blocks, &loop)
+    run_blocks(gather_body, &loop)
     for k in range(n_roots):
         end_gather(&roots[k])
     return 0
 
 
 cdef void merge_stats(const GradientStats* stats, GradientStats* total) noexcept nogil:
-    """Let extremes of all rows take in those of some."""
+    """Merge the statistics of a block into the total."""
     total.gradient_max = max(total.gradient_max, stats.gradient_max)
     total.hessian_max = max(total.hessian_max, stats.hessian_max)
     total.hessian_min = min(total.hessian_min, stats.hessian_min)
-    total.zero += stats.zero
+    total.nan_check += stats.nan_check
 
 
-cdef void stats_of_blocks(
+cdef void stats_body(
     void* context, Py_ssize_t first, Py_ssize_t end, int thread,
 ) noexcept nogil:
     cdef RootLoop* loop = <RootLoop*>context
     cdef Py_ssize_t i
     for i in range(first, end):
         gradient_stats(
-            &loop.roots[i % loop.n_roots].gradients, first_row(loop, i), n_rows_of(loop, i),
+            &loop.roots[i % loop.n_roots].gradients, first_row(loop, i), count_rows(loop, i),
             &loop.by_block[i])
 
 
-cdef int find_stats(RootRows* roots, int n_roots) noexcept nogil:
+cdef int find_extremes(RootRows* roots, int n_roots) noexcept nogil:
     """Extremes of the weighted gradients and hessians of each root; 0 or NO_MEMORY."""
-    cdef RootLoop loop = loop_of(roots, n_roots)
-    cdef Py_ssize_t n = n_roots * n_blocks_of(loop.n_rows)
+    cdef RootLoop loop = root_loop(roots, n_roots)
+    cdef Py_ssize_t n = n_roots * count_blocks(loop.n_rows)
     cdef Py_ssize_t i
     for i in range(n_roots):
         memset(&roots[i].stats, 0, sizeof(GradientStats))
     loop.by_block = <GradientStats*>malloc((n + 1) * sizeof(GradientStats))
     if loop.by_block == NULL:
         return NO_MEMORY
-    run_blocks(stats_of_blocks, &loop)
+    run_blocks(stats_body, &loop)
     for i in range(n):
         merge_stats(&loop.by_block[i], &roots[i % n_roots].stats)
     free(loop.by_block)
@@ -183,51 +196,56 @@ cdef bint hessians_vary(const Gradients* gradients, float* first_out) noexcept n
     return False
 
 
-cdef int share_stats(Shared* shared, RootRows* root) noexcept nogil:
-    """Let what is known of the rows of a root be that of all processes' rows."""
+cdef int reduce_stats(Shared* shared, RootRows* root) noexcept nogil:
+    """All-reduce the gradient statistics of a root.
+
+    Returns 0, NOT_FINITE if a number of any process is NaN or infinite, or another error.
+    Hessians vary if they do within a process, or if the first ones of the processes differ.
+    """
     cdef Gradients* gradients = &root.gradients
     cdef GradientStats* stats = &root.stats
-    cdef double[8] facts
+    cdef double[N_REDUCED] values
     cdef float first = 0
     cdef bint vary = hessians_vary(gradients, &first)
     cdef bint has_rows = gradients.hessian != NULL and gradients.n > 0
     cdef int status
-    facts[0] = gradients.n
-    facts[1] = not isfinite(stats.zero)
-    facts[2] = stats.gradient_max
-    facts[3] = stats.hessian_max
-    facts[4] = -stats.hessian_min
-    facts[5] = vary
-    facts[6] = first if has_rows else -INFINITY
-    facts[7] = -first if has_rows else -INFINITY
-    status = all_reduce_doubles(shared.collectives, facts, 1, 7)
+    values[N_SELECTED] = gradients.n
+    values[HAS_NAN] = not isfinite(stats.nan_check)
+    values[MAX_GRADIENT] = stats.gradient_max
+    values[MAX_HESSIAN] = stats.hessian_max
+    values[MINUS_MIN_HESSIAN] = -stats.hessian_min
+    values[HESSIANS_VARY] = vary
+    values[MAX_FIRST_HESSIAN] = first if has_rows else -INFINITY
+    values[MINUS_MIN_FIRST_HESSIAN] = -first if has_rows else -INFINITY
+    status = all_reduce_doubles(shared.collectives, values, 1, N_REDUCED - 1)
     if status < 0:
         return status
-    gradients.n_everywhere = <int64_t>facts[0]
-    stats.gradient_max = facts[2]
-    stats.hessian_max = facts[3]
-    stats.hessian_min = -facts[4]
+    gradients.n_global = <int64_t>values[N_SELECTED]
+    stats.gradient_max = values[MAX_GRADIENT]
+    stats.hessian_max = values[MAX_HESSIAN]
+    stats.hessian_min = -values[MINUS_MIN_HESSIAN]
     root.ws.rules.limits_hessians = not root.ws.reweighted and (
-        facts[5] > 0 or facts[6] > -facts[7])
-    return NOT_FINITE if facts[1] > 0 else 0
+        values[HESSIANS_VARY] > 0
+        or values[MAX_FIRST_HESSIAN] > -values[MINUS_MIN_FIRST_HESSIAN])
+    return NOT_FINITE if values[HAS_NAN] > 0 else 0
 
 
-cdef int read_rounds(Shared* shared, RootRows* roots, int n_roots) noexcept nogil:
-    """What the numbers of a round depend on, of the rows of all processes."""
+cdef int gather_stats(Shared* shared, RootRows* roots, int n_roots) noexcept nogil:
+    """Gather the gradients of the roots, and find the statistics of those of all processes."""
     cdef int status = gather_sampled(roots, n_roots)
     cdef int k
     if status == 0:
-        status = find_stats(roots, n_roots)
+        status = find_extremes(roots, n_roots)
     for k in range(n_roots):
         if status == 0:
-            status = share_stats(shared, &roots[k])
+            status = reduce_stats(shared, &roots[k])
     return status
 
 
 # ------------------------------------------------------------------ the format
 
 cdef int fixed_point_exponent(double largest, int bits) noexcept nogil:
-    """The greatest k for which round(largest * 2**k) < 2**bits."""
+    """The greatest k with round(largest * 2**k) < 2**bits."""
     cdef int exponent
     if largest <= 0:
         return 0
@@ -238,44 +256,41 @@ cdef int fixed_point_exponent(double largest, int bits) noexcept nogil:
     return exponent
 
 
-cdef int wide_exponent(double largest, int64_t n_copies) noexcept nogil:
-    return fixed_point_exponent(largest, min(62 - bit_length(n_copies), MAX_WIDE_BITS))
-
-
-cdef double fine_scale(double largest, int64_t n_copies) noexcept nogil:
-    """The scale at which ``n_copies`` integers of up to ``largest`` have a 64-bit sum."""
-    return ldexp(1.0, wide_exponent(largest, n_copies))
+cdef double wide_scale(double largest, int64_t total_frequency) noexcept nogil:
+    """The scale at which ``total_frequency`` integers of up to ``largest`` have a 64-bit sum."""
+    cdef int bits = min(62 - bit_length(total_frequency), MAX_WIDE_BITS)
+    return ldexp(1.0, fixed_point_exponent(largest, bits))
 
 
 cdef inline bint all_ones(const Gradients* rows) noexcept nogil:
-    """Whether the hessian of each copy is 1."""
+    """Whether all hessians are 1, apart from frequency weights."""
     return rows.hessian == NULL and rows.weight == NULL
 
 
 cdef Encoding choose_encoding(
     const GradientStats* stats, const Gradients* rows, bint wide,
 ) noexcept nogil:
-    """Number format of a round; ``wide``: its magnitudes need more range than a field has.
+    """The number format of a round; ``wide``: packed integers would be too coarse.
 
-    The units are those of a round of the rows' copies.
+    The units are those of a round in which each row is repeated ``frequency`` times.
     """
     cdef Encoding encoding
     cdef bint constant = all_ones(rows)
     cdef int n_fields = 2 if constant else 3
     cdef int count_bits = min(
-        bit_length(rows.n_copies), MAX_COUNT_BITS_CONSTANT if constant else MAX_COUNT_BITS)
+        bit_length(rows.total_frequency), MAX_COUNT_BITS_CONSTANT if constant else MAX_COUNT_BITS)
     cdef int value_bits = 63 - n_fields * count_bits
     cdef int hessian_bits = 0 if constant else min(value_bits // 2, MAX_PACKED_BITS)
     cdef int gradient_bits = min(value_bits - hessian_bits, MAX_PACKED_BITS)
     memset(&encoding, 0, sizeof(Encoding))
     encoding.id_mask = <uint64_t>-1
-    encoding.capacity = rows.n_rows_everywhere
+    encoding.capacity = rows.n_global_rows
     encoding.width = WIDE_WIDTH
-    encoding.constant_hessian = constant and rows.copies == NULL
+    encoding.constant_hessian = constant and rows.frequency == NULL
     if wide or stats.hessian_min < 0:
-        encoding.gradient_unit = 1.0 / fine_scale(stats.gradient_max, rows.n_copies)
-        encoding.hessian_unit = 1.0 / fine_scale(
-            max(stats.hessian_max, -stats.hessian_min), rows.n_copies)
+        encoding.gradient_unit = 1.0 / wide_scale(stats.gradient_max, rows.total_frequency)
+        encoding.hessian_unit = 1.0 / wide_scale(
+            max(stats.hessian_max, -stats.hessian_min), rows.total_frequency)
     else:
         encoding.gradient_unit = ldexp(
             1.0, -fixed_point_exponent(stats.gradient_max, gradient_bits))
@@ -284,48 +299,48 @@ cdef Encoding choose_encoding(
         encoding.packed = assign_bits(rows, gradient_bits, hessian_bits, &encoding)
     if encoding.packed:
         encoding.width = 1
-    encoding.compact = encoding.packed and rows.n_everywhere <= encoding.capacity
+    encoding.compact = encoding.packed and rows.n_global <= encoding.capacity
     return encoding
 
 
 cdef bint assign_bits(
     const Gradients* rows, int gradient_bits, int hessian_bits, Encoding* encoding,
 ) noexcept nogil:
-    """Find room for records and for sums of many of them; whether there is any.
+    """Assign bits to the fields of records and addends; False if 64 bits are too few.
 
-    ``gradient_bits``, ``hessian_bits``: of a copy's integers; no bits for a hessian of 1,
-    which is the number of copies.
+    ``gradient_bits``, ``hessian_bits``: of the integers of a row of frequency 1; a hessian of 1
+    has no bits, because it is the frequency.
     """
-    cdef int copy_bits = bit_length(rows.most_copies) if rows.copies != NULL else 0
-    cdef int id_bits = 63 - gradient_bits - hessian_bits - 2 * copy_bits
+    cdef int frequency_bits = bit_length(rows.max_frequency) if rows.frequency != NULL else 0
+    cdef int id_bits = 63 - gradient_bits - hessian_bits - 2 * frequency_bits
     cdef int spare_bits = 63 - gradient_bits - hessian_bits
-    cdef int n_weighed = 1 if encoding.constant_hessian else 2
-    cdef int row_bits = bit_length(rows.n_rows_everywhere)
+    cdef int n_fields = 1 if encoding.constant_hessian else 2
+    cdef int row_bits = bit_length(rows.n_global_rows)
     cdef int bits = min(
         row_bits, MAX_COUNT_BITS_CONSTANT if encoding.constant_hessian else MAX_COUNT_BITS)
-    cdef int least_bits = min(bits, MIN_COUNT_BITS)
-    cdef int capacity_bits
+    cdef int min_bits = min(bits, MIN_COUNT_BITS)
+    cdef int sum_bits         # by which a sum of `capacity` rows is longer than one integer
     cdef Py_ssize_t capacity
-    while bits >= least_bits and id_bits >= row_bits:
+    while bits >= min_bits and id_bits >= row_bits:
         capacity = (<Py_ssize_t>1 << bits) - 1
-        capacity_bits = bit_length(min(capacity * rows.most_copies, rows.n_copies))
-        if bits + n_weighed * capacity_bits <= spare_bits:
+        sum_bits = bit_length(min(capacity * rows.max_frequency, rows.total_frequency))
+        if bits + n_fields * sum_bits <= spare_bits:
             encoding.count_bits = bits
             encoding.capacity = capacity
-            encoding.gradient_up = bits + (n_weighed - 1) * (capacity_bits + hessian_bits)
-            encoding.hessian_down = id_bits
-            encoding.gradient_down = 63 - gradient_bits - copy_bits
-            encoding.hessian_mask = (<uint64_t>1 << (encoding.gradient_down - id_bits)) - 1
+            encoding.addend_gradient_shift = bits + (n_fields - 1) * (sum_bits + hessian_bits)
+            encoding.record_hessian_shift = id_bits
+            encoding.record_gradient_shift = 63 - gradient_bits - frequency_bits
+            encoding.hessian_mask = (<uint64_t>1 << (encoding.record_gradient_shift - id_bits)) - 1
             encoding.id_mask = (<uint64_t>1 << id_bits) - 1
             return True
         bits -= 1
     return False
 
 
-cdef bint typical(int64_t roots, int64_t n) noexcept nogil:
-    """Whether typical magnitudes are many units.
+cdef bint is_large_enough(int64_t roots, int64_t n) noexcept nogil:
+    """Whether integers are typically large enough, by the sum of the roots of their magnitudes.
 
-    The mean of the square roots tells, as a few giants do not move it far.
+    The mean of square roots is robust: a few outliers change it little.
     """
     cdef double mean_root = roots / (ROOT_LEVELS * n)
     return mean_root * mean_root >= MIN_TYPICAL_UNITS
@@ -334,7 +349,7 @@ cdef bint typical(int64_t roots, int64_t n) noexcept nogil:
 # ------------------------------------------------------------------ integers
 
 cdef void encode_block(RootRows* root, Py_ssize_t first, Py_ssize_t n) noexcept nogil:
-    """Encode some rows of a root, and add them to its sums, in any order: these are exact."""
+    """Encode some rows of a root, and add them to its sums, which are exact in any order."""
     cdef const Gradients* rows = &root.gradients
     cdef const Encoding* encoding = &root.ws.encoding
     cdef double gradient_scale = 1.0 / encoding.gradient_unit
@@ -357,37 +372,37 @@ cdef void encode_block(RootRows* root, Py_ssize_t first, Py_ssize_t n) noexcept 
     fetch_add(&root.sums.hessian, sums.hessian)
 
 
-cdef void encode_blocks(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+cdef void encode_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
     cdef RootLoop* loop = <RootLoop*>context
     cdef RootRows* root
     cdef Py_ssize_t i
     for i in range(first, end):
         root = &loop.roots[i % loop.n_roots]
-        if not root.is_fine:
-            encode_block(root, first_row(loop, i), n_rows_of(loop, i))
+        if not root.is_precise:
+            encode_block(root, first_row(loop, i), count_rows(loop, i))
 
 
-cdef bint is_fine(const Gradients* rows, const Roots* roots) noexcept nogil:
+cdef bint is_precise(const Gradients* rows, const Roots* roots) noexcept nogil:
     """Whether the integers of a round are typically large enough."""
-    return typical(roots.gradient, roots.n) and (
-        all_ones(rows) or typical(roots.hessian, roots.n))
+    return is_large_enough(roots.gradient, roots.n) and (
+        all_ones(rows) or is_large_enough(roots.hessian, roots.n))
 
 
-cdef void set_fine_scales(RootRows* root) noexcept nogil:
-    """The scales of the sums of leaves."""
+cdef void set_leaf_scales(RootRows* root) noexcept nogil:
+    """Choose the scales of the sums of leaves, which are finer than those of histograms."""
     cdef Workspace* ws = root.ws
     cdef const GradientStats* stats = &root.stats
     cdef int64_t n_summed = (
-        root.gradients.n_everywhere if root.gradients.copies == NULL
-        else root.gradients.n_copies)
-    ws.gradient_scale = fine_scale(stats.gradient_max, n_summed)
-    ws.hessian_scale = fine_scale(max(stats.hessian_max, -stats.hessian_min), n_summed)
+        root.gradients.n_global if root.gradients.frequency == NULL
+        else root.gradients.total_frequency)
+    ws.gradient_scale = wide_scale(stats.gradient_max, n_summed)
+    ws.hessian_scale = wide_scale(max(stats.hessian_max, -stats.hessian_min), n_summed)
 
 
 cdef int choose_format(RootRows* root, bint wide) noexcept nogil:
     """Choose how the rows of a root are written; 0 or NO_MEMORY."""
     cdef Workspace* ws = root.ws
-    set_fine_scales(root)
+    set_leaf_scales(root)
     ws.encoding = choose_encoding(&root.stats, &root.gradients, wide)
     ws.compact_encoding = ws.encoding
     ws.compact_encoding.compact = True
@@ -404,11 +419,14 @@ cdef int choose_format(RootRows* root, bint wide) noexcept nogil:
 
 
 cdef int encode_rounds(RootRows* roots, int n_roots, bint wide) noexcept nogil:
-    """The records of the roots whose numbers are not fine yet, and their sums; 0 or NO_MEMORY."""
-    cdef RootLoop loop = loop_of(roots, n_roots)
+    """Write the records and sums of the roots that are not precise yet; 0 or NO_MEMORY.
+
+    They are packed if possible, or ``wide``.
+    """
+    cdef RootLoop loop = root_loop(roots, n_roots)
     cdef int k
     for k in range(n_roots):
-        if not roots[k].is_fine and choose_format(&roots[k], wide) < 0:
+        if not roots[k].is_precise and choose_format(&roots[k], wide) < 0:
             return NO_MEMORY
-    run_blocks(encode_blocks, &loop)
+    run_blocks(encode_body, &loop)
     return 0

@@ -22,7 +22,7 @@ cdef struct SubsetBuffers:
     # Memory for rows that have a tree's features alone: arrays of a `Binned`, then work space.
     uint8_t* rows
     int64_t* offset
-    int32_t* feature_at
+    int32_t* feature_of_hist_bin
     int32_t* lane_start
     int32_t* lane_groups
     int32_t* radix
@@ -47,7 +47,7 @@ cdef enum:
     ENTRY_BLOCK = 4096            # rows whose entries a thread takes at a time
 
 
-cdef int64_t visits_of(const Binned* data, int feature) noexcept nogil
+cdef int64_t feature_visits(const Binned* data, int feature) noexcept nogil
 
 cdef int64_t count_visits(const Binned* data) noexcept nogil
 

@@ -31,7 +31,7 @@ cdef enum:
 
 # ------------------------------------------------------------------ histogram bins, groups, lanes
 
-cdef int64_t visits_of(const Binned* data, int feature) noexcept nogil:
+cdef int64_t feature_visits(const Binned* data, int feature) noexcept nogil:
     """Visits of bins that a search takes the time of: categories are ranked, too."""
     return (data.offset[feature + 1] - data.offset[feature]) * (
         CATEGORY_VISITS if data.categorical[feature] else 1)
@@ -42,7 +42,7 @@ cdef int64_t count_visits(const Binned* data) noexcept nogil:
     cdef int64_t n_visits = 0
     cdef int feature
     for feature in range(data.n_features):
-        n_visits += visits_of(data, feature)
+        n_visits += feature_visits(data, feature)
     return n_visits
 
 
@@ -58,18 +58,18 @@ cdef void number_hist_bins(
         if buffers.chosen[feature]:
             end = at + all_rows.offset[feature + 1] - all_rows.offset[feature]
             while at < end:
-                buffers.feature_at[at] = feature
+                buffers.feature_of_hist_bin[at] = feature
                 at += 1
     buffers.offset[out.n_features] = at
     out.n_hist_bins = at
     out.offset = buffers.offset
     out.n_visits = count_visits(out)
-    out.feature_at = buffers.feature_at
+    out.feature_of_hist_bin = buffers.feature_of_hist_bin
 
 
 cdef int add_piece(Piece* pieces, int n, int first, Piece piece) noexcept nogil:
     """Add a piece to those from ``first`` on, or lengthen the last; returns how many."""
-    if n > first and pieces[n - 1].at + pieces[n - 1].length == piece.at:
+    if n > first and pieces[n - 1].hist_bin + pieces[n - 1].length == piece.hist_bin:
         pieces[n - 1].length += piece.length
         return n
     pieces[n] = piece
@@ -106,7 +106,7 @@ cdef int add_codes(
     for i in range(n_stored):
         hist_bin_of_code[i] = <int32_t>(at + i)
         digit[i] = <uint8_t>(first + i)
-    piece.at = at
+    piece.hist_bin = at
     piece.code = first
     piece.length = n_stored
     buffers.n_codes[group] += n_stored
@@ -252,7 +252,7 @@ cdef int renumber_hist_bins(
             to += 1
         if buffers.chosen[feature]:
             n_chosen += 1
-            piece.at = out.offset[feature]
+            piece.hist_bin = out.offset[feature]
             piece.length = <int32_t>(out.offset[feature + 1] - out.offset[feature])
             out.n_hist_bin_pieces = add_piece(
                 buffers.hist_bin_pieces, out.n_hist_bin_pieces, 0, piece)

@@ -21,17 +21,17 @@ static SIMD_INLINE int64_t nearest(double x)
     return bits - zero;
 }
 
-/* A row's integer: that of each of its copies, times their number. `values`, `weight` and
-   `copies` as in Gradients. */
+/* A row's integer: frequency * round(value * weight * scale), with `weight` and `frequency` as in
+   Gradients. `values` may be NULL for ones. */
 static SIMD_INLINE int64_t row_integer(const float *values, const double *weight,
-                                       const uint32_t *copies, ptrdiff_t row, double scale)
+                                       const uint32_t *frequency, ptrdiff_t row, double scale)
 {
     double w = weight ? weight[row] : 1.0;
     int64_t q = nearest(values ? (double)values[row] * w * scale : w * scale);
-    return copies ? (int64_t)copies[row] * q : q;
+    return frequency ? (int64_t)frequency[row] * q : q;
 }
 
-/* The way back, exact for |x| < 2^51. */
+/* The inverse of nearest, exact for |x| < 2^51. */
 static SIMD_INLINE double exact_double(int64_t x)
 {
     const double shift = MANTISSA_SHIFT;
@@ -46,13 +46,13 @@ static SIMD_INLINE double exact_double(int64_t x)
 /* The fields of a sum of packed addends. */
 static SIMD_INLINE Sums unpack(int64_t packed, const Encoding *encoding)
 {
-    int count_bits = encoding->count_bits, up = encoding->gradient_up;
-    int64_t hessian_mask = ((int64_t)1 << (up - count_bits)) - 1;
+    int count_bits = encoding->count_bits, gradient_shift = encoding->addend_gradient_shift;
+    int64_t hessian_mask = ((int64_t)1 << (gradient_shift - count_bits)) - 1;
     Sums sums;
     sums.count = packed & (((int64_t)1 << count_bits) - 1);
     sums.hessian =
         encoding->constant_hessian ? sums.count : (packed >> count_bits) & hessian_mask;
-    sums.gradient = packed >> up;
+    sums.gradient = packed >> gradient_shift;
     return sums;
 }
 
@@ -60,7 +60,7 @@ static SIMD_INLINE Sums unpack(int64_t packed, const Encoding *encoding)
 static SIMD_INLINE int64_t pack(Sums sums, const Encoding *encoding)
 {
     uint64_t hessian = encoding->constant_hessian ? 0 : (uint64_t)sums.hessian;
-    return (int64_t)(((uint64_t)sums.gradient << encoding->gradient_up)
+    return (int64_t)(((uint64_t)sums.gradient << encoding->addend_gradient_shift)
                      + (hessian << encoding->count_bits) + (uint64_t)sums.count);
 }
 

@@ -29,13 +29,13 @@ cdef class Forest:
     cdef int64_t* leaf_start
     cdef uint32_t* set_words
     cdef int64_t n_words
-    cdef int64_t word_room
+    cdef int64_t word_capacity
     cdef int64_t n_nodes
     cdef readonly int64_t n_leaves
     cdef readonly int64_t n_trees
-    cdef int64_t node_room
-    cdef int64_t leaf_room
-    cdef int64_t tree_room
+    cdef int64_t node_capacity
+    cdef int64_t leaf_capacity
+    cdef int64_t tree_capacity
 
     cdef int _reserve(self, int64_t n_trees, int64_t n_leaves, int64_t n_words)
     cdef int add(self, const Workspace* ws)

@@ -30,14 +30,14 @@ LEAF: np.dtype[np.void] = np.dtype(
 cdef int reserve(void** memory, int64_t n, int64_t* capacity, size_t size) noexcept nogil:
     """Make room for ``n`` items, at least doubling what there is."""
     cdef void* larger
-    cdef int64_t room = max(n, 2 * capacity[0])
+    cdef int64_t new_capacity = max(n, 2 * capacity[0])
     if n <= capacity[0]:
         return 0
-    larger = realloc(memory[0], room * size)
+    larger = realloc(memory[0], new_capacity * size)
     if larger == NULL:
         return NO_MEMORY
     memory[0] = larger
-    capacity[0] = room
+    capacity[0] = new_capacity
     return 0
 
 
@@ -140,13 +140,13 @@ cdef class Forest:
     cdef int _reserve(self, int64_t n_trees, int64_t n_leaves, int64_t n_words):
         """Make room for more trees; 0 or NO_MEMORY."""
         if (
-            reserve(<void**>&self.nodes, self.n_nodes + n_leaves, &self.node_room,
+            reserve(<void**>&self.nodes, self.n_nodes + n_leaves, &self.node_capacity,
                     sizeof(StoredNode)) < 0
-            or reserve(<void**>&self.leaves, self.n_leaves + n_leaves, &self.leaf_room,
+            or reserve(<void**>&self.leaves, self.n_leaves + n_leaves, &self.leaf_capacity,
                        sizeof(StoredLeaf)) < 0
-            or reserve(<void**>&self.leaf_start, self.n_trees + n_trees + 1, &self.tree_room,
+            or reserve(<void**>&self.leaf_start, self.n_trees + n_trees + 1, &self.tree_capacity,
                        sizeof(int64_t)) < 0
-            or reserve(<void**>&self.set_words, self.n_words + n_words, &self.word_room,
+            or reserve(<void**>&self.set_words, self.n_words + n_words, &self.word_capacity,
                        sizeof(uint32_t)) < 0
         ):
             return NO_MEMORY

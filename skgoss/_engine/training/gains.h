@@ -18,12 +18,12 @@
 /* A gain that is a smaller share of the node's own is what rounding leaves of none. */
 #define MIN_RELATIVE_GAIN 1e-12
 
-/* Doubles that a search needs for each bin, and SCRATCH_ROOM more: four for the cuts, three
+/* Doubles that a search needs for each bin, and SCRATCH_PADDING more: four for the cuts, three
    for the bins where one is the default bin. */
-#define SCRATCH_ROOM 16
+#define SCRATCH_PADDING 16
 #define SCRATCH_CUTS 4
-#define SCRATCH_SHARES 7
-/* And four more where outputs are bounded, from SCRATCH_SHARES on. */
+#define SCRATCH_ARRAYS 7
+/* And four more where outputs are bounded, from SCRATCH_ARRAYS on. */
 #define SCRATCH_BOUNDED 11
 
 typedef struct {
@@ -63,7 +63,7 @@ typedef struct {
     double gain;
     double lower; /* bounds of the output, and of those of all nodes below */
     double upper;
-    double least_hessian; /* of a child */
+    double min_child_hessian; /* of a child */
 } NodeStats;
 
 /* The bins of a feature that a leaf and a neighbor of it share; see MonotoneBounds. */
@@ -200,16 +200,16 @@ static inline int gain_form(const SplitRules *rules)
    let training run away. LightGBM's counts, which it estimates by hessians, do the same.
    One row is no limit: then weights mean copies. Nor are hessians that are equal, apart from
    weights, or those of least squares, whose steps are means of errors. */
-static inline double curvature(double rows, Sums node, const SplitRules *rules)
+static inline double hessian_of_rows(double rows, Sums node, const SplitRules *rules)
 {
     double average = (double)node.hessian * rules->hessian_unit / (double)node.count;
     return rules->limits_hessians && rows > 1 ? (rows - 0.5) * average : 0;
 }
 
 /* The least hessian of a child that must have ``rows`` rows. */
-static inline double least_hessian(double rows, Sums node, const SplitRules *rules)
+static inline double min_child_hessian(double rows, Sums node, const SplitRules *rules)
 {
-    double least = curvature(rows, node, rules);
+    double least = hessian_of_rows(rows, node, rules);
     return least > rules->min_hessian ? least : rules->min_hessian;
 }
 
@@ -226,7 +226,7 @@ static inline NodeStats node_stats(Sums sums, double parent_output, double lower
     node.output = clamp(leaf_output(g, h, (double)sums.count, parent_output, rules), lower,
                         upper);
     node.gain = output_gain(g, h, node.output, rules);
-    node.least_hessian = least_hessian((double)rules->min_count, sums, rules);
+    node.min_child_hessian = min_child_hessian((double)rules->min_count, sums, rules);
     return node;
 }
 
@@ -237,7 +237,7 @@ typedef struct {
     const int32_t *count;
     int n_bins;
     int missing_bin;
-    const uint64_t *held; /* see Histogram; bin b is at bit first_bit + b */
+    const uint64_t *occupied; /* see Histogram; bin b is at bit first_bit + b */
     int64_t first_bit;
 } Bins;
 
@@ -256,39 +256,39 @@ typedef struct {
 WITH_DEFAULT(longs_with_default, int64_t)
 WITH_DEFAULT(ints_with_default, int32_t)
 
-/* The bins of a feature. `room`: 3 n_bins integers, where the sums are put if one bin has
+/* The bins of a feature. `buffer`: 3 n_bins integers, where the sums are put if one bin has
    no sums of its own in a histogram and is what the others leave of `node`. */
 static SIMD_INLINE Bins feature_bins(const Binned *data, const Histogram *histogram,
                                      int feature, const Sums *node, const Encoding *encoding,
-                                     int64_t *room)
+                                     int64_t *buffer)
 {
     int64_t at = data->offset[feature];
     int n = data->n_bins[feature], default_bin = data->default_bin[feature];
     Bins bins = {histogram->gradient + at, histogram->hessian + at, histogram->count + at,
-                 n, data->missing_bin[feature], histogram->held, at};
+                 n, data->missing_bin[feature], histogram->occupied, at};
     if (default_bin < 0)
         return bins;
     longs_with_default(bins.gradient, n, default_bin,
-                       encoding->compact ? pack(*node, encoding) : node->gradient, room);
+                       encoding->compact ? pack(*node, encoding) : node->gradient, buffer);
     if (!encoding->compact) {
-        longs_with_default(bins.hessian, n, default_bin, node->hessian, room + n);
+        longs_with_default(bins.hessian, n, default_bin, node->hessian, buffer + n);
         ints_with_default(bins.count, n, default_bin, (int32_t)node->count,
-                          (int32_t *)(room + 2 * n));
+                          (int32_t *)(buffer + 2 * n));
     }
-    bins.held = NULL;
-    bins.gradient = room;
-    bins.hessian = room + n;
-    bins.count = (int32_t *)(room + 2 * n);
+    bins.occupied = NULL;
+    bins.gradient = buffer;
+    bins.hessian = buffer + n;
+    bins.count = (int32_t *)(buffer + 2 * n);
     return bins;
 }
 
 /* Numbers of the bins in [first, last) that hold rows, 64 bins at a time. */
-static SIMD_INLINE int held_bins(const Bins *bins, int first, int last, int32_t *bin_out)
+static SIMD_INLINE int bins_in_set(const Bins *bins, int first, int last, int32_t *bin_out)
 {
     int64_t at = bins->first_bit + first, end = bins->first_bit + last;
     int n = 0;
     while (at < end) {
-        uint64_t bits = bins->held[at / 64] >> (at % 64);
+        uint64_t bits = bins->occupied[at / 64] >> (at % 64);
         if (bits == 0) {
             at = (at / 64 + 1) * 64;
             continue;
@@ -340,7 +340,7 @@ static SIMD_INLINE double cut_gain(double gl, double hl, double cl, Sums extra,
 {
     const double gu = rules->gradient_unit, hu = rules->hessian_unit;
     const double l1 = rules->l1, l2 = rules->l2, min_count = (double)rules->min_count;
-    const double least = node->least_hessian, noise = MIN_RELATIVE_GAIN * fabs(node->gain);
+    const double least = node->min_child_hessian, noise = MIN_RELATIVE_GAIN * fabs(node->gain);
     double gain, gr, hr, cr;
     int in_order = 1;
     gl += (double)extra.gradient;

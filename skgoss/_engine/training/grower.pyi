@@ -16,7 +16,7 @@ class TreeGrower:
     def __init__(
         self, dataset: object, settings: object, n_scores: int, n_threads: int,
         forest: Forest | None = ..., constraints: object = ...,
-        copies: NDArray[np.uint32] | None = ...,
+        frequency: NDArray[np.uint32] | None = ...,
         self_concordance: float | NDArray[np.float64] = ..., partition: object = ...,
         min_shared_hist_bins: int = ..., reweighted: bool | NDArray[np.bool_] = ...,
         raw: object = ..., row_weight: NDArray[np.float64] | None = ...,
@@ -26,7 +26,7 @@ class TreeGrower:
         self, gradient: NDArray[np.float32], hessian: NDArray[np.float32] | None,
         weight: NDArray[np.float64] | None, rows: NDArray[np.uint32] | None,
         scores: NDArray[np.float64] | None, round_index: int,
-        more_l2: NDArray[np.float64] | None = ..., lines: list[Any] | None = ...,
+        extra_l2: NDArray[np.float64] | None = ..., lines: list[Any] | None = ...,
     ) -> bool: ...
     def grow_rounds(
         self, derive: Callable[..., None], sample: Callable[..., Any] | None,

@@ -25,7 +25,7 @@ from skgoss._engine.training.shared_trees cimport direction, signed_sums
 from skgoss._engine.training.tasks cimport Batch
 from skgoss._engine.training.tree cimport fill_score, grow_trees
 from skgoss._engine.training.workspace cimport (
-    COLLECTIVE_FAILED, NO_MEMORY, NOT_FINITE, Leaf, Round, Shared, Workspace, position_of)
+    COLLECTIVE_FAILED, NOT_FINITE, NO_MEMORY, Leaf, Round, Shared, Workspace, position_of)
 
 
 cdef enum:
@@ -70,7 +70,7 @@ cdef class TreeGrower:
     - ``n_scores``: the trees of a round.
     - ``forest``: the trees to go on from, and those grown so far.
     - ``constraints``: `TreeConstraints`.
-    - ``copies``, (n_rows,), uint32: how many copies each row stands for; None: one.
+    - ``frequency``, (n_rows,), uint32: how many copies each row stands for; None: one.
     - ``self_concordance``, float or (n_scores,): of the loss, see `Objective`.
     - ``reweighted``, bool or (n_scores,): likewise.
     - ``partition``: the `RowPartition` of the data set; None: it has all rows.
@@ -97,15 +97,15 @@ cdef class TreeGrower:
     cdef LineFit line_fit     # None: all leaves are constant
     cdef double[::1] self_concordance  # of each score
     cdef uint8_t[::1] reweighted  # likewise
-    cdef double[::1] more_l2  # of each score
-    cdef double[::1] no_more_l2
+    cdef double[::1] extra_l2  # of each score
+    cdef double[::1] zero_l2
     cdef int64_t n_rows       # of all processes
     cdef bint shares_trees    # one tree a round for all scores
     cdef int n_draws          # of columns and thresholds, for a round without a split
 
     def __cinit__(
         self, dataset, settings, int n_scores, int n_threads, Forest forest=None, constraints=None,
-        copies: NDArray[np.uint32] | None = None,
+        frequency: NDArray[np.uint32] | None = None,
         self_concordance: float | NDArray[np.float64] = 0.0, partition=None,
         int64_t min_shared_hist_bins=MIN_SHARED_HIST_BINS,
         reweighted: bool | NDArray[np.bool_] = False, raw=None,
@@ -119,7 +119,7 @@ cdef class TreeGrower:
             self.line_fit = LineFit(dataset, settings, raw, row_weight)
         self.self_concordance = np.full(n_scores, self_concordance, dtype=np.float64)
         self.reweighted = np.full(n_scores, reweighted, dtype=np.uint8)
-        self.no_more_l2 = np.zeros(n_scores)
+        self.zero_l2 = np.zeros(n_scores)
         self._read_partition(partition, min_shared_hist_bins)
         self.forest = Forest() if forest is None else forest
         if self.n_rows > MAX_ROWS:
@@ -133,7 +133,7 @@ cdef class TreeGrower:
         self.n_workspaces = min(self.n_threads, n_scores)
         if self.collectives is not None or self.shares_trees:
             self.n_workspaces = 1
-        self._read_copies(copies)
+        self._read_copies(frequency)
         read_settings(&self.shared, settings, self.n_rows)
         self.shared.settings.missing_left_if_none = missing_left_if_none
         if constraints is not None:
@@ -164,18 +164,18 @@ cdef class TreeGrower:
         self.shared.rank = partition.collectives.rank
         self.shared.min_shared_hist_bins = min_shared_hist_bins
 
-    cdef _read_copies(self, copies):
+    cdef _read_copies(self, frequency):
         cdef Gradients* gradients = &self.gradients
         gradients.n_rows = self.dataset.n_rows
-        gradients.n_rows_everywhere = gradients.n_copies = self.n_rows
-        gradients.most_copies = 1
-        if copies is not None:
-            gradients.copies = <const uint32_t*>self.memory.address(copies, np.uint32)
-            gradients.n_copies, gradients.most_copies = self._counted(copies)
+        gradients.n_global_rows = gradients.total_frequency = self.n_rows
+        gradients.max_frequency = 1
+        if frequency is not None:
+            gradients.frequency = <const uint32_t*>self.memory.address(frequency, np.uint32)
+            gradients.total_frequency, gradients.max_frequency = self._counted(frequency)
 
-    cdef _counted(self, copies):
+    cdef _counted(self, frequency):
         """The sum of the copies of all rows, and the most of one."""
-        own = int(copies.sum(dtype=np.int64)), int(copies.max(initial=1))
+        own = int(frequency.sum(dtype=np.int64)), int(frequency.max(initial=1))
         if self.collectives is None:
             return own
         sums, most = zip(*self.collectives.wrapped.all_gather(own))
@@ -185,7 +185,7 @@ cdef class TreeGrower:
         self, const float[:, ::1] gradient, const float[:, ::1] hessian or None,
         const double[:, ::1] weight or None, const uint32_t[::1] rows or None,
         double[:, ::1] scores or None, uint64_t round_index,
-        more_l2: NDArray[np.float64] | None = None, list lines=None,
+        extra_l2: NDArray[np.float64] | None = None, list lines=None,
     ) -> bool:
         """Grow one tree for each score and add them to the forest.
 
@@ -199,12 +199,12 @@ cdef class TreeGrower:
         - ``scores``, (n_scores, n_rows): the trees' values are added for all rows; None: they
           are not.
         - ``round_index``: part of the keys of the random numbers.
-        - ``more_l2``, (n_scores,): is added to ``reg_lambda``, but not of shared trees; None: 0.
+        - ``extra_l2``, (n_scores,): is added to ``reg_lambda``, but not of shared trees; None: 0.
         - ``lines``: gets the arrays of the round's `LinearLeaves`; None: leaves are constant.
         """
         self.shared.watch = start_watch()
         return self._grow_round(
-            gradient, hessian, weight, rows, scores, round_index, more_l2, lines)
+            gradient, hessian, weight, rows, scores, round_index, extra_l2, lines)
 
     def grow_rounds(
         self, derive: Callable[..., None], sample: Callable[..., Any] | None,
@@ -281,7 +281,7 @@ cdef class TreeGrower:
     cdef bint _grow_round(
         self, const float[:, ::1] gradient, const float[:, ::1] hessian,
         const double[:, ::1] weight, const uint32_t[::1] rows, double[:, ::1] scores,
-        uint64_t round_index, more_l2, list lines,
+        uint64_t round_index, extra_l2, list lines,
     ) except -1:
         cdef Forest forest = self.forest
         cdef LineFit line_fit = None if lines is None else self.line_fit
@@ -291,7 +291,7 @@ cdef class TreeGrower:
         cdef bint adds_sampled = rows is None or line_fit is not None
         cdef bint has_split = False
         cdef uint64_t i
-        self.more_l2 = self.no_more_l2 if more_l2 is None else more_l2
+        self.extra_l2 = self.zero_l2 if extra_l2 is None else extra_l2
         for i in range(self.n_draws):
             if i > 0:
                 forest.drop(n_trees)
@@ -429,7 +429,7 @@ cdef class TreeGrower:
             workspaces[i].tree_index = round_index * n_scores + k
             workspaces[i].self_concordance = self.self_concordance[k]
             workspaces[i].reweighted = self.reweighted[k]
-            workspaces[i].more_l2 = self.more_l2[k]
+            workspaces[i].extra_l2 = self.extra_l2[k]
             rounds[i] = self._round(gradient, hessian, weight, rows, ids, of_constants, k)
         try:
             with nogil:
@@ -462,7 +462,7 @@ cdef class TreeGrower:
         gradients.sampled = &rows[0] if rows is not None else NULL
         gradients.ids = &ids[0] if ids is not None else NULL
         gradients.n = ids.shape[0] if ids is not None else gradients.n_rows
-        gradients.n_everywhere = gradients.n
+        gradients.n_global = gradients.n
         round.score = &scores[k, 0] if scores is not None else NULL
         round.status = 0
         return round

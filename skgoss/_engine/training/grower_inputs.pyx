@@ -11,7 +11,7 @@ from skgoss._engine.binning.packing import PIECE
 from skgoss._engine.binning.store cimport BinStore
 from skgoss._engine.training.arena cimport Arena
 from skgoss._engine.training.feature_subset cimport SubsetSource, count_visits
-from skgoss._engine.training.histogram cimport FOLD_ROOM
+from skgoss._engine.training.histogram cimport FOLD_SIZE
 from skgoss._engine.training.layout cimport LANE_CODES, Binned, Piece
 from skgoss._engine.training.split cimport SplitRules, split_rules
 from skgoss._engine.training.workspace cimport (
@@ -63,7 +63,7 @@ cdef int read_lanes(Binned* data, Arena arena, storage) except -1:
 cdef int read_shorts_and_entries(Binned* data, Arena arena, storage) except -1:
     """What rows have beside their lanes: long codes, and entries of sparse columns."""
     data.hist_bin_sums = data.n_lanes * data.lane_stride
-    data.sums_size = data.hist_bin_sums + FOLD_ROOM
+    data.sums_size = data.hist_bin_sums + FOLD_SIZE
     if len(storage.hist_bin_pieces) == 0:
         return 0
     data.hist_bin_pieces = <const Piece*>arena.address(storage.hist_bin_pieces, PIECE)
@@ -77,7 +77,7 @@ cdef int read_shorts_and_entries(Binned* data, Arena arena, storage) except -1:
     if storage.entry_start is not None:
         data.entry_start = <const int64_t*>arena.address(storage.entry_start, np.int64)
         data.entries = <const uint32_t*>arena.address(storage.entries, np.uint32)
-    data.sums_size += data.room + 1  # one of no feature: see add_row_entries
+    data.sums_size += data.hist_bin_capacity + 1  # one of no feature: see add_row_entries
     return 0
 
 
@@ -100,8 +100,8 @@ cdef int read_dataset(Shared* shared, Arena arena, dataset) except -1:
     data.default_bin = <const int32_t*>arena.address(storage.default_bin, np.int32)
     data.singles = <const int32_t*>arena.address(storage.singles, np.int32)
     data.offset = <const int64_t*>arena.address(storage.offset, np.int64)
-    data.feature_at = <const int32_t*>arena.address(storage.feature_at, np.int32)
-    data.n_hist_bins = data.room = data.offset[data.n_features]
+    data.feature_of_hist_bin = <const int32_t*>arena.address(storage.feature_at, np.int32)
+    data.n_hist_bins = data.hist_bin_capacity = data.offset[data.n_features]
     data.n_visits = count_visits(data)
     data.row_updates = storage.row_updates
     shared.max_bins = dataset.n_bins.max()
@@ -154,11 +154,11 @@ cdef int read_subset_source(Shared* shared, Arena arena, storage, settings) exce
     out.by_hist_bin = <const int32_t*>arena.address(by_hist_bin, np.int32)
     out.n_by_hist_bin = len(by_hist_bin)
     out.in_shorts = <const int32_t*>arena.address(storage.in_shorts, np.int32)
-    data.room = sum_of_largest(np.diff(storage.offset), n_most)
+    data.hist_bin_capacity = sum_of_largest(np.diff(storage.offset), n_most)
     data.hist_bin_sums = min(n_most, data.n_groups) * data.lane_stride
-    data.sums_size = data.hist_bin_sums + FOLD_ROOM
+    data.sums_size = data.hist_bin_sums + FOLD_SIZE
     if data.n_hist_bin_pieces > 0:
-        data.sums_size += data.room + 1
+        data.sums_size += data.hist_bin_capacity + 1
     return 0
 
 
@@ -177,9 +177,9 @@ cdef int read_constraints(Shared* shared, Arena arena, constraints) except -1:
         out.set_start = <const int64_t*>arena.address(constraints.sets.start, np.int64)
         out.set_features = <const int32_t*>arena.address(
             constraints.sets.features, np.int32)
-        out.sets_start = <const int64_t*>arena.address(
+        out.feature_sets_start = <const int64_t*>arena.address(
             constraints.sets.by_feature_start, np.int64)
-        out.sets_of = <const int32_t*>arena.address(
+        out.feature_sets = <const int32_t*>arena.address(
             constraints.sets.by_feature, np.int32)
     out.n_forced = len(constraints.forced)
     out.forced = <const ForcedSplit*>arena.address(constraints.forced, np.int32)

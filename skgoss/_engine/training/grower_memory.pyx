@@ -1,4 +1,4 @@
-"""The memory of a grower: of its threads, and of the trees that grow side by side."""
+"""The memory of a grower: that of its threads, and that of the trees of a wave."""
 
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free
@@ -6,48 +6,48 @@ from libc.stdlib cimport free
 import numpy as np
 
 from skgoss._engine.binning.packing import PIECE
-from skgoss._engine.training.arena cimport Arena, in_lines
+from skgoss._engine.training.arena cimport Arena, whole_lines
 from skgoss._engine.training.feature_subset cimport ENTRY_BLOCK, SubsetBuffers, SubsetSource
 from skgoss._engine.training.layout cimport LANE_CODES, WIDE_WIDTH, Binned, Histogram, Piece
 from skgoss._engine.training.split cimport (
-    SCRATCH_BOUNDED, SCRATCH_ROOM, SCRATCH_SHARES, FeatureBounds, PartialBound)
+    SCRATCH_BOUNDED, SCRATCH_PADDING, SCRATCH_ARRAYS, FeatureBounds, PartialBound)
 from skgoss._engine.training.tasks cimport Batch, Division, Siblings, free_tasks
 from skgoss._engine.training.workspace cimport (
-    ADVANCED, INTERMEDIATE, HIST_BIN_BYTES, Constraints, FewRows, Leaf, LeafVisit, Node, Pool,
-    Scratch, Shared, Tile, TileSums, Workspace, histogram_in)
+    ADVANCED, HIST_BIN_BYTES, INTERMEDIATE, Constraints, Leaf, LeafVisit, Node, Pool, Scratch,
+    Shared, SmallLeafBuffers, Tile, TileSums, Workspace, histogram_in)
 
 cdef enum:
-    # Leaves that are divided together, at least, if threads share them.
-    MIN_DIVISIONS = 16
+    # The minimum size of a batch of leaves that several threads divide.
+    MIN_BATCH_DIVISIONS = 16
 
 
-cdef size_t few_size(const Binned* data) noexcept:
-    """The bytes of `FewRows`."""
+cdef size_t small_leaf_size(const Binned* data) noexcept:
+    """The bytes of `SmallLeafBuffers`."""
     cdef size_t n_features = data.n_features
-    cdef size_t n_hist_bins = data.room if data.n_hist_bin_pieces > 0 else 0
+    cdef size_t n_hist_bins = data.hist_bin_capacity if data.n_hist_bin_pieces > 0 else 0
     return (
-        in_lines(HIST_BIN_BYTES * n_hist_bins) + in_lines(n_features)
-        + in_lines(n_features * sizeof(int32_t))
-        + in_lines((data.n_hist_bins // 64 + 1) * sizeof(uint64_t)))
+        whole_lines(HIST_BIN_BYTES * n_hist_bins) + whole_lines(n_features)
+        + whole_lines(n_features * sizeof(int32_t))
+        + whole_lines((data.n_hist_bins // 64 + 1) * sizeof(uint64_t)))
 
 
-cdef void divide_few(const Shared* shared, char* memory, FewRows* out) noexcept:
-    """Lay out the buffers of leaves of few rows in zeroed memory."""
+cdef void lay_out_small_leaf(const Shared* shared, char* memory, SmallLeafBuffers* out) noexcept:
+    """Lay out the buffers of small leaves in zeroed memory."""
     cdef const Binned* data = &shared.data
     cdef size_t n_features = data.n_features
     if data.n_hist_bin_pieces > 0:
-        out.histogram = histogram_in(memory, data.room)
-        memory += in_lines(HIST_BIN_BYTES * data.room)
-    out.seen = <uint8_t*>memory
-    memory += in_lines(n_features)
+        out.histogram = histogram_in(memory, data.hist_bin_capacity)
+        memory += whole_lines(HIST_BIN_BYTES * data.hist_bin_capacity)
+    out.is_touched = <uint8_t*>memory
+    memory += whole_lines(n_features)
     out.touched = <int32_t*>memory
-    memory += in_lines(n_features * sizeof(int32_t))
+    memory += whole_lines(n_features * sizeof(int32_t))
     if shared.max_bins > LANE_CODES:
-        out.histogram.held = <uint64_t*>memory
+        out.histogram.occupied = <uint64_t*>memory
 
 
 cdef Py_ssize_t set_size(const Binned* data) noexcept:
-    """The words, of 32 bits, of the largest set of categories."""
+    """The number of 32-bit words of the largest set of categories."""
     cdef int32_t n_bins = 0
     cdef int i
     for i in range(data.n_features):
@@ -57,7 +57,7 @@ cdef Py_ssize_t set_size(const Binned* data) noexcept:
 
 
 cdef void free_workspace(Workspace* ws, int max_leaves) noexcept:
-    """Free what is allocated while trees grow."""
+    """Free the memory that is allocated while trees grow."""
     cdef int i
     if ws.splittable != NULL:
         for i in range(2 * max_leaves):
@@ -72,7 +72,7 @@ cdef void free_workspace(Workspace* ws, int max_leaves) noexcept:
 
 
 cdef class GrowerMemory(Arena):
-    """The memory of a grower, with what its kernels allocate while trees grow."""
+    """The memory of a grower, and that which its kernels allocate while trees grow."""
 
     def __dealloc__(self):
         cdef int i
@@ -84,35 +84,36 @@ cdef class GrowerMemory(Arena):
             free_tasks(&self.batches[i])
 
     cdef int allocate_threads(self, Shared* shared, int n_threads) except -1:
-        """What each thread needs."""
-        cdef int n_shares = SCRATCH_BOUNDED if shared.rules.bounded else SCRATCH_SHARES
-        cdef size_t scratch_size = n_shares * (shared.max_bins + SCRATCH_ROOM)
-        cdef size_t sums_size = in_lines(
+        """Allocate the memory of each thread."""
+        cdef int n_arrays = SCRATCH_BOUNDED if shared.rules.bounded else SCRATCH_ARRAYS
+        cdef size_t scratch_size = n_arrays * (shared.max_bins + SCRATCH_PADDING)
+        cdef size_t sums_size = whole_lines(
             WIDE_WIDTH * (shared.data.sums_size + 1) * sizeof(int64_t))
         cdef char** memory = self.allocate_by_thread(
-            sums_size + few_size(&shared.data), n_threads)
+            sums_size + small_leaf_size(&shared.data), n_threads)
+        cdef int64_t n_hist_bins = shared.data.hist_bin_capacity
         cdef int i
         shared.accumulators = <int64_t**>self.allocate(n_threads * sizeof(int64_t*))
         shared.scratch = <double**>self.allocate(n_threads * sizeof(double*))
         shared.partial = <Histogram*>self.allocate(n_threads * sizeof(Histogram))
         shared.tile_sums = <TileSums*>self.allocate(n_threads * sizeof(TileSums))
-        shared.few = <FewRows*>self.allocate(n_threads * sizeof(FewRows))
+        shared.small_leaf = <SmallLeafBuffers*>self.allocate(n_threads * sizeof(SmallLeafBuffers))
         shared.all_features = <int32_t*>self.allocate(shared.data.n_features * sizeof(int32_t))
         for i in range(shared.data.n_features):
             shared.all_features[i] = i
         for i in range(n_threads):
             shared.accumulators[i] = <int64_t*>memory[i]
-            shared.scratch[i] = <double*>self.room(scratch_size, np.float64)
+            shared.scratch[i] = <double*>self.buffer(scratch_size, np.float64)
             if n_threads > 1:
                 shared.partial[i] = histogram_in(
-                    self.room(HIST_BIN_BYTES * shared.data.room, np.uint8), shared.data.room)
-            divide_few(shared, memory[i] + sums_size, &shared.few[i])
+                    self.buffer(HIST_BIN_BYTES * n_hist_bins, np.uint8), n_hist_bins)
+            lay_out_small_leaf(shared, memory[i] + sums_size, &shared.small_leaf[i])
         self.tile_sums = shared.tile_sums
         self.n_threads = n_threads
         return 0
 
     cdef int allocate_trees(self, const Shared* shared, int n) except -1:
-        """What trees need that grow side by side; first their threads are allocated."""
+        """Allocate the memory of the n trees of a wave, after that of the threads."""
         cdef int i
         self.n_workspaces = n
         self.max_leaves = shared.settings.max_leaves
@@ -127,7 +128,7 @@ cdef class GrowerMemory(Arena):
         return 0
 
     cdef int _batch(self, Batch* out, int first_thread, int max_divisions) except -1:
-        """Room to divide a number of leaves together."""
+        """Allocate a batch of at most ``max_divisions`` leaves."""
         out.first_thread = first_thread
         out.n_threads = 1
         out.max_divisions = max_divisions
@@ -136,19 +137,19 @@ cdef class GrowerMemory(Arena):
         return 0
 
     cdef int _workspace(self, const Shared* shared, Workspace* ws) except -1:
-        """What the tree of a score needs."""
+        """Allocate the memory of a tree."""
         cdef Py_ssize_t n_rows = shared.data.n_rows
         cdef size_t max_leaves = shared.settings.max_leaves
         cdef size_t n_features = shared.data.n_features
-        ws.records[0] = <uint64_t*>self.room(n_rows, np.uint64)
-        ws.records[1] = <uint64_t*>self.room(n_rows, np.uint64)
+        ws.records[0] = <uint64_t*>self.buffer(n_rows, np.uint64)
+        ws.records[1] = <uint64_t*>self.buffer(n_rows, np.uint64)
         if shared.has_sparse:
             ws.records[2] = <uint64_t*>self.allocate(n_rows * sizeof(uint64_t))
-            ws.stays = <uint8_t*>self.allocate(n_rows)
+            ws.in_root_leaf = <uint8_t*>self.allocate(n_rows)
             ws.root_position = <uint32_t*>self.allocate(n_rows * sizeof(uint32_t))
         ws.pool = <Pool*>self.allocate(sizeof(Pool))
         self._scratch(shared, &ws.scratch)
-        # A bit for each row, and some more for each leaf that is divided together with others.
+        # A bit for each row; the bits of each leaf of a batch begin with a byte.
         ws.scratch.mask = <uint8_t*>self.allocate(n_rows // 8 + 8 * (max_leaves + 1))
         ws.features = <int32_t*>self.allocate(n_features * sizeof(int32_t))
         ws.summed = <int32_t*>self.allocate(n_features * sizeof(int32_t))
@@ -175,7 +176,7 @@ cdef class GrowerMemory(Arena):
         return 0
 
     cdef int _scratch(self, const Shared* shared, Scratch* out) except -1:
-        """What is needed while a leaf is divided, but for the mask of its rows."""
+        """Allocate the scratch memory of a division, except for the mask of its rows."""
         cdef const Constraints* limits = &shared.constraints
         cdef size_t n_features = shared.data.n_features
         cdef int side
@@ -184,7 +185,7 @@ cdef class GrowerMemory(Arena):
         out.sample = <int32_t*>self.allocate(n_features * sizeof(int32_t))
         if limits.n_sets > 0:
             out.allowed = <int32_t*>self.allocate(n_features * sizeof(int32_t))
-            out.may_use = <uint8_t*>self.allocate(n_features)
+            out.is_allowed = <uint8_t*>self.allocate(n_features)
             out.hits = <int32_t*>self.allocate(limits.n_sets * sizeof(int32_t))
         for side in range(2):
             out.searched[side] = <uint8_t*>self.allocate(n_features)
@@ -194,7 +195,7 @@ cdef class GrowerMemory(Arena):
         return 0
 
     cdef int _speculation(self, const Shared* shared) except -1:
-        """What speculative splits need, with processes or on several threads."""
+        """Allocate the memory of speculative splits, if there are several threads or processes."""
         cdef size_t max_leaves = shared.settings.max_leaves
         cdef Batch* batch = &self.batches[0]
         cdef int i, n
@@ -204,7 +205,7 @@ cdef class GrowerMemory(Arena):
             self._children(shared, &self.workspaces[i])
         n = max_leaves
         if shared.collectives == NULL:
-            n = min(n, max(MIN_DIVISIONS, self.n_threads))
+            n = min(n, max(MIN_BATCH_DIVISIONS, self.n_threads))
         self._batch(batch, 0, n + self.n_workspaces)
         batch.helpers = <Workspace*>self.allocate(batch.max_divisions * sizeof(Workspace))
         for i in range(batch.max_divisions):
@@ -212,10 +213,10 @@ cdef class GrowerMemory(Arena):
         return 0
 
     cdef int _children(self, const Shared* shared, Workspace* ws) except -1:
-        """What the tree of a score needs for speculative splits."""
+        """Allocate the memory of a tree's speculative splits."""
         cdef size_t max_leaves = shared.settings.max_leaves
         ws.children = <Leaf*>self.allocate(2 * max_leaves * sizeof(Leaf))
-        ws.waiting = <int*>self.allocate(max_leaves * sizeof(int))
+        ws.popped = <int*>self.allocate(max_leaves * sizeof(int))
         if shared.collectives != NULL:
             ws.column_cuts = <int*>self.allocate((shared.n_ranks + 1) * sizeof(int))
             ws.set_size = set_size(&shared.data)
@@ -224,49 +225,49 @@ cdef class GrowerMemory(Arena):
         return 0
 
     cdef int _subset(self, const Shared* shared, SubsetBuffers* out) except -1:
-        """The rows of a sample of features."""
+        """Allocate the memory for the rows of a sample of features."""
         cdef const Binned* data = &shared.data
         cdef const SubsetSource* source = &shared.subset_source
         cdef size_t n_rows = data.n_rows
         cdef size_t n_features = data.n_features
         cdef size_t n_groups = min(source.max_features, data.n_groups)
         out.chosen = <uint8_t*>self.address(np.zeros(n_features, np.uint8), np.uint8)
-        out.offset = <int64_t*>self.room(n_features + 1, np.int64)
-        out.feature_at = <int32_t*>self.room(data.room, np.int32)
-        out.rows = <uint8_t*>self.room(n_rows * ((n_groups + 7) // 8 * 8), np.uint8)
-        out.lane_start = <int32_t*>self.room(n_groups + 1, np.int32)
-        out.lane_groups = <int32_t*>self.room(n_groups, np.int32)
-        out.radix = <int32_t*>self.room(n_groups, np.int32)
-        out.n_codes = <int32_t*>self.room(n_groups, np.int32)
-        out.n_source_codes = <int32_t*>self.room(n_groups, np.int32)
-        out.codes = <const uint8_t**>self.room(n_groups, np.uintp)
-        out.digit = <uint8_t*>self.room(n_groups * LANE_CODES, np.uint8)
-        out.hist_bin_of_code = <int32_t*>self.room(n_groups * LANE_CODES, np.int32)
-        out.piece_start = <int64_t*>self.room(n_groups + 1, np.int64)
-        out.pieces = <Piece*>self.room(source.max_features, PIECE)
+        out.offset = <int64_t*>self.buffer(n_features + 1, np.int64)
+        out.feature_of_hist_bin = <int32_t*>self.buffer(data.hist_bin_capacity, np.int32)
+        out.rows = <uint8_t*>self.buffer(n_rows * ((n_groups + 7) // 8 * 8), np.uint8)
+        out.lane_start = <int32_t*>self.buffer(n_groups + 1, np.int32)
+        out.lane_groups = <int32_t*>self.buffer(n_groups, np.int32)
+        out.radix = <int32_t*>self.buffer(n_groups, np.int32)
+        out.n_codes = <int32_t*>self.buffer(n_groups, np.int32)
+        out.n_source_codes = <int32_t*>self.buffer(n_groups, np.int32)
+        out.codes = <const uint8_t**>self.buffer(n_groups, np.uintp)
+        out.digit = <uint8_t*>self.buffer(n_groups * LANE_CODES, np.uint8)
+        out.hist_bin_of_code = <int32_t*>self.buffer(n_groups * LANE_CODES, np.int32)
+        out.piece_start = <int64_t*>self.buffer(n_groups + 1, np.int64)
+        out.pieces = <Piece*>self.buffer(source.max_features, PIECE)
         if data.n_hist_bin_pieces == 0:
             return 0
         n_shorts = min(source.max_features, data.n_shorts)
-        out.hist_bin = <int32_t*>self.room(data.n_hist_bins, np.int32)
-        out.hist_bin_pieces = <Piece*>self.room(source.max_features, PIECE)
-        out.shorts = <uint16_t*>self.room(n_rows * n_shorts, np.uint16)
-        out.short_hist_bin = <int64_t*>self.room(n_shorts + 1, np.int64)
-        out.short_number = <int32_t*>self.room(n_shorts, np.int32)
+        out.hist_bin = <int32_t*>self.buffer(data.n_hist_bins, np.int32)
+        out.hist_bin_pieces = <Piece*>self.buffer(source.max_features, PIECE)
+        out.shorts = <uint16_t*>self.buffer(n_rows * n_shorts, np.uint16)
+        out.short_hist_bin = <int64_t*>self.buffer(n_shorts + 1, np.int64)
+        out.short_number = <int32_t*>self.buffer(n_shorts, np.int32)
         if data.entries == NULL:
             return 0
-        out.entry_start = <int64_t*>self.room(n_rows + 1, np.int64)
-        out.entries = <uint32_t*>self.room(source.most_entries, np.uint32)
-        out.block_entries = <int64_t*>self.room(n_rows // ENTRY_BLOCK + 1, np.int64)
+        out.entry_start = <int64_t*>self.buffer(n_rows + 1, np.int64)
+        out.entries = <uint32_t*>self.buffer(source.most_entries, np.uint32)
+        out.block_entries = <int64_t*>self.buffer(n_rows // ENTRY_BLOCK + 1, np.int64)
         return 0
 
     cdef int _constraints(self, const Shared* shared, Workspace* ws) except -1:
-        """The bounds of monotonic constraints."""
+        """Allocate the bounds of monotone constraints."""
         cdef const Constraints* limits = &shared.constraints
         cdef size_t n_features = shared.data.n_features
         cdef size_t max_leaves = shared.settings.max_leaves
         cdef int side, i
         if limits.bounding >= INTERMEDIATE:
-            ws.above = <int8_t*>self.allocate(max_leaves * max_leaves)
+            ws.neighbor_order = <int8_t*>self.allocate(max_leaves * max_leaves)
         if limits.bounding == ADVANCED:
             ws.row_of = <int32_t*>self.allocate(n_features * sizeof(int32_t))
             ws.split_features = <int32_t*>self.allocate(n_features * sizeof(int32_t))

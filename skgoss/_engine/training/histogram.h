@@ -9,42 +9,43 @@
 #include "layout.h"
 #include "simd.h"
 
-#define PREFETCH_AHEAD 32 /* rows; twice as many of what is far */
+#define PREFETCH_DISTANCE 32 /* rows; twice as many for `far` rows: see prefetch */
 #define CACHE_LINE 64
-#define NEAR_BYTES (8 << 20) /* rows of fewer are mostly in a cache */
-#define ROW_BLOCK 1024 /* rows that stay near while tiles of lanes follow each other */
-#define ROWS_AT_ONCE 4
-#define SHORTS_PER_TILE 16 /* of a wide round: a quarter */
-#define ENTRIES_AT_ONCE 4
+#define NEAR_BYTES (8 << 20) /* rows of fewer bytes are mostly in a cache */
+#define ROW_BLOCK 1024 /* rows that stay in the cache while they are added tile by tile */
+#define ROWS_PER_STEP 4
+#define SHORTS_PER_TILE 16 /* a quarter in a wide round */
+#define ENTRIES_PER_STEP 4
 
-/* Integers of the accumulators of a tile, which stay near: those of 20 full lanes, and of 16 in a
-   wide round. */
+/* Integers of the accumulators of a tile, which stay in the nearest cache: those of 20 full lanes,
+   and of 16 in a wide round. */
 #define PACKED_TILE 5280
 #define WIDE_TILE 8448
 
 /* An addition to memory takes fewer micro-operations on Intel's processors if its address has no
    index. */
 #if defined(__GNUC__)
-#define WITHOUT_INDEX(address) __asm__("" : "+r"(address))
+#define NO_INDEX(address) __asm__("" : "+r"(address))
 #else
-#define WITHOUT_INDEX(address) ((void)0)
+#define NO_INDEX(address) ((void)0)
 #endif
 
-/* Asks for every cache line that a row's lanes have a part of. */
+/* Prefetches every cache line of a row's lanes. */
 static inline void prefetch_row(const Binned *data, ptrdiff_t row)
 {
     const uint8_t *lanes = data->rows + row * data->row_bytes;
-    for (int at = 0; at < data->n_lanes - 1; at += CACHE_LINE)
-        prefetch(lanes + at, 0);
+    for (int offset = 0; offset < data->n_lanes - 1; offset += CACHE_LINE)
+        prefetch(lanes + offset, 0);
     prefetch(lanes + data->n_lanes - 1, 0);
 }
 
 /* What a row of a packed round adds to its accumulators. */
 static SIMD_INLINE int64_t packed_addend(uint64_t record, const Encoding *encoding)
 {
-    uint64_t gradient = (uint64_t)((int64_t)record >> encoding->gradient_down);
-    uint64_t hessian = record >> encoding->hessian_down & encoding->hessian_mask;
-    return (int64_t)((gradient << encoding->gradient_up) + (hessian << encoding->count_bits) + 1);
+    uint64_t gradient = (uint64_t)((int64_t)record >> encoding->record_gradient_shift);
+    uint64_t hessian = record >> encoding->record_hessian_shift & encoding->hessian_mask;
+    return (int64_t)((gradient << encoding->addend_gradient_shift)
+                     + (hessian << encoding->count_bits) + 1);
 }
 
 /* Adds a row to four lanes. */
@@ -52,29 +53,29 @@ static SIMD_INLINE void add_quad(const uint8_t *row, int64_t x, ptrdiff_t stride
 {
     int64_t *a = lanes + row[0], *b = lanes + row[1];
     int64_t *c = lanes + row[2], *d = lanes + row[3];
-    WITHOUT_INDEX(a);
-    WITHOUT_INDEX(b);
-    WITHOUT_INDEX(c);
-    WITHOUT_INDEX(d);
+    NO_INDEX(a);
+    NO_INDEX(b);
+    NO_INDEX(c);
+    NO_INDEX(d);
     *a += x;
     b[stride] += x;
     c[2 * stride] += x;
     d[3 * stride] += x;
 }
 
-/* How many lanes a tile has: whole quads, in at most two cache lines of a row. Tiles have about as
-   many lanes each. `size`: integers of a lane; `tile`: of a tile. */
+/* The number of lanes of a tile: a multiple of 4, in at most two cache lines of a row, and about
+   the same for all tiles. `size`: integers of a lane; `tile`: of a tile. */
 static SIMD_INLINE int lanes_per_tile(int n_lanes, ptrdiff_t size, ptrdiff_t tile)
 {
-    int most = tile / size < CACHE_LINE ? (int)(tile / size) : CACHE_LINE;
-    int quads = (n_lanes + 3) / 4, most_quads = most / 4;
-    int n_tiles = (quads + most_quads - 1) / most_quads;
+    int max_lanes = tile / size < CACHE_LINE ? (int)(tile / size) : CACHE_LINE;
+    int quads = (n_lanes + 3) / 4, max_quads = max_lanes / 4;
+    int n_tiles = (quads + max_quads - 1) / max_quads;
     return n_tiles > 0 ? (quads + n_tiles - 1) / n_tiles * 4 : 4;
 }
 
-/* Adds n rows, of n_left, to some lanes: the inner loop of histograms. Several rows at once: while
-   one waits for its bins, the others add. `rows`: the first one's first lane; `far`: see
-   prefetch. */
+/* Adds n rows, of n_left, to some lanes: the inner loop of histograms. Several rows are added in a
+   step: while the loads of one are pending, the others add. `rows`: the first lane of row 0;
+   `far`: see prefetch. */
 static SIMD_INLINE void add_packed_tile(const uint8_t *rows, ptrdiff_t row_bytes, const int far,
                                         int n_lanes, const Encoding *encoding,
                                         const uint64_t *records, ptrdiff_t n, ptrdiff_t n_left,
@@ -82,37 +83,38 @@ static SIMD_INLINE void add_packed_tile(const uint8_t *rows, ptrdiff_t row_bytes
 {
     const Encoding code = *encoding;
     const int n_quads = n_lanes / 4;
-    const ptrdiff_t n_ahead = PREFETCH_AHEAD << far, last_ahead = n_left - n_ahead - ROWS_AT_ONCE;
+    const ptrdiff_t distance = PREFETCH_DISTANCE << far;
+    const ptrdiff_t last_prefetch = n_left - distance - ROWS_PER_STEP;
     ptrdiff_t i = 0;
-    for (; i + ROWS_AT_ONCE <= n; i += ROWS_AT_ONCE) {
-        const uint64_t *ahead = records + (i <= last_ahead ? i + n_ahead : i);
-        const uint8_t *row[ROWS_AT_ONCE];
-        int64_t x[ROWS_AT_ONCE], *at = lanes;
-        for (int k = 0; k < ROWS_AT_ONCE; k++) {
-            const uint8_t *next = rows + (ptrdiff_t)(ahead[k] & code.id_mask) * row_bytes;
+    for (; i + ROWS_PER_STEP <= n; i += ROWS_PER_STEP) {
+        const uint64_t *next_records = records + (i <= last_prefetch ? i + distance : i);
+        const uint8_t *row[ROWS_PER_STEP];
+        int64_t x[ROWS_PER_STEP], *acc = lanes;
+        for (int k = 0; k < ROWS_PER_STEP; k++) {
+            const uint8_t *next = rows + (ptrdiff_t)(next_records[k] & code.id_mask) * row_bytes;
             prefetch(next, far);
             prefetch(next + n_lanes - 1, far);
             row[k] = rows + (ptrdiff_t)(records[i + k] & code.id_mask) * row_bytes;
             x[k] = packed_addend(records[i + k], &code);
         }
-        for (ptrdiff_t quad = 0; quad < n_quads; quad++, at += 4 * stride)
-            for (int k = 0; k < ROWS_AT_ONCE; k++)
-                add_quad(row[k] + 4 * quad, x[k], stride, at);
-        for (int lane = 4 * n_quads; lane < n_lanes; lane++, at += stride)
-            for (int k = 0; k < ROWS_AT_ONCE; k++)
-                at[row[k][lane]] += x[k];
+        for (ptrdiff_t quad = 0; quad < n_quads; quad++, acc += 4 * stride)
+            for (int k = 0; k < ROWS_PER_STEP; k++)
+                add_quad(row[k] + 4 * quad, x[k], stride, acc);
+        for (int lane = 4 * n_quads; lane < n_lanes; lane++, acc += stride)
+            for (int k = 0; k < ROWS_PER_STEP; k++)
+                acc[row[k][lane]] += x[k];
     }
     for (; i < n; i++) {
         const uint8_t *row = rows + (ptrdiff_t)(records[i] & code.id_mask) * row_bytes;
-        int64_t x = packed_addend(records[i], &code), *at = lanes;
-        for (ptrdiff_t quad = 0; quad < n_quads; quad++, at += 4 * stride)
-            add_quad(row + 4 * quad, x, stride, at);
-        for (int lane = 4 * n_quads; lane < n_lanes; lane++, at += stride)
-            at[row[lane]] += x;
+        int64_t x = packed_addend(records[i], &code), *acc = lanes;
+        for (ptrdiff_t quad = 0; quad < n_quads; quad++, acc += 4 * stride)
+            add_quad(row + 4 * quad, x, stride, acc);
+        for (int lane = 4 * n_quads; lane < n_lanes; lane++, acc += stride)
+            acc[row[lane]] += x;
     }
 }
 
-/* A function for each distance: what is decided in the loop takes 6 % of its time. */
+/* A function for each distance: to decide it within the loop takes 6% of its time. */
 #define ADD_TILE(name, far)                                                                     \
     static NOT_INLINE void name(const Binned *data, int lane, int n, const Encoding *encoding,  \
                                 const uint64_t *records, ptrdiff_t m, ptrdiff_t n_left,         \
@@ -124,7 +126,7 @@ static SIMD_INLINE void add_packed_tile(const uint8_t *rows, ptrdiff_t row_bytes
 ADD_TILE(add_near_tile, 0)
 ADD_TILE(add_far_tile, 1)
 
-/* Rows are taken in blocks, and lanes in tiles, so that both stay near. */
+/* Adds rows in blocks, and lanes in tiles, so that both stay in the cache. */
 static SIMD_INLINE void add_packed_strided(const Binned *data, const Encoding *encoding,
                                            const uint64_t *records, ptrdiff_t n,
                                            ptrdiff_t stride, int64_t *sums)
@@ -159,14 +161,14 @@ static void add_packed_bytes(const Binned *data, const Encoding *encoding,
 }
 
 /* Adds packed accumulators to separate sums, or stores them there
-   if these are the `first`, and clears the accumulators. */
+   if `is_first`, and clears the accumulators. */
 SIMD_KERNEL(spill_packed, (int64_t *restrict packed, int n_bins, const Encoding *encoding,
-             int first, int64_t *restrict gradient_out, int64_t *restrict hessian_out,
+             int is_first, int64_t *restrict gradient_out, int64_t *restrict hessian_out,
              int32_t *restrict count_out),
-            (packed, n_bins, encoding, first, gradient_out, hessian_out, count_out))
+            (packed, n_bins, encoding, is_first, gradient_out, hessian_out, count_out))
 {
     const Encoding local = *encoding;
-    int64_t keep = first ? 0 : -1;
+    int64_t keep = is_first ? 0 : -1;
     for (int b = 0; b < n_bins; b++) {
         Sums sums = unpack(packed[b], &local);
         gradient_out[b] = (gradient_out[b] & keep) + sums.gradient;
@@ -176,23 +178,23 @@ SIMD_KERNEL(spill_packed, (int64_t *restrict packed, int n_bins, const Encoding 
     }
 }
 
-/* The same where histograms are written as accumulators are. */
-SIMD_KERNEL(spill_compact, (int64_t *restrict sums, int n_bins, int first,
-             int64_t *restrict sums_out), (sums, n_bins, first, sums_out))
+/* The same in a compact round, where histograms are packed as accumulators are. */
+SIMD_KERNEL(spill_compact, (int64_t *restrict sums, int n_bins, int is_first,
+             int64_t *restrict sums_out), (sums, n_bins, is_first, sums_out))
 {
-    int64_t keep = first ? 0 : -1;
+    int64_t keep = is_first ? 0 : -1;
     for (int b = 0; b < n_bins; b++)
         sums_out[b] = (sums_out[b] & keep) + sums[b];
     memset(sums, 0, n_bins * sizeof *sums);
 }
 
 /* The same with accumulators of a wide round. */
-SIMD_KERNEL(spill_wide, (int64_t *restrict sums, int n_bins, int first,
+SIMD_KERNEL(spill_wide, (int64_t *restrict sums, int n_bins, int is_first,
              int64_t *restrict gradient_out, int64_t *restrict hessian_out,
              int32_t *restrict count_out),
-            (sums, n_bins, first, gradient_out, hessian_out, count_out))
+            (sums, n_bins, is_first, gradient_out, hessian_out, count_out))
 {
-    int64_t keep = first ? 0 : -1;
+    int64_t keep = is_first ? 0 : -1;
     for (int b = 0; b < n_bins; b++) {
         const int64_t *sum = sums + WIDE_WIDTH * b;
         gradient_out[b] = (gradient_out[b] & keep) + sum[0];
@@ -203,17 +205,19 @@ SIMD_KERNEL(spill_wide, (int64_t *restrict sums, int n_bins, int first,
 }
 
 /* Moves a piece's accumulators to its bins of a histogram. */
-static inline void spill_piece(const Encoding *encoding, int first, int64_t *sums,
+static inline void spill_piece(const Encoding *encoding, int is_first, int64_t *sums,
                                const Piece *piece, const Histogram *out)
 {
-    int64_t at = piece->at, *gradient = out->gradient + at;
+    int64_t *gradient = out->gradient + piece->hist_bin;
+    int64_t *hessian = out->hessian + piece->hist_bin;
+    int32_t *count = out->count + piece->hist_bin;
     int n = piece->length;
     if (encoding->compact)
-        spill_compact(sums, n, first, gradient);
+        spill_compact(sums, n, is_first, gradient);
     else if (encoding->packed)
-        spill_packed(sums, n, encoding, first, gradient, out->hessian + at, out->count + at);
+        spill_packed(sums, n, encoding, is_first, gradient, hessian, count);
     else
-        spill_wide(sums, n, first, gradient, out->hessian + at, out->count + at);
+        spill_wide(sums, n, is_first, gradient, hessian, count);
 }
 
 /* Adds an addend to an accumulator, in one vector addition. */
@@ -224,10 +228,10 @@ static SIMD_INLINE void add_addend(const int64_t *x, const int width, int64_t *s
     if (width == 1) {
         *sums += *x;
     } else {
-        Wide sum, more;
+        Wide sum, addend;
         memcpy(&sum, sums, sizeof sum);
-        memcpy(&more, x, sizeof more);
-        sum += more;
+        memcpy(&addend, x, sizeof addend);
+        sum += addend;
         memcpy(sums, &sum, sizeof sum);
     }
 #else
@@ -243,19 +247,19 @@ static SIMD_INLINE void list_addends(const uint64_t *records, ptrdiff_t n, ptrdi
     for (ptrdiff_t i = 0; i < n; i++) {
         const int64_t *pair = pairs + 2 * records[i];
         const int64_t x[WIDE_WIDTH] = {pair[0], pair[1], 1, 0};
-        if (i + PREFETCH_AHEAD < n_left)
-            prefetch(pairs + 2 * records[i + PREFETCH_AHEAD], 0);
+        if (i + PREFETCH_DISTANCE < n_left)
+            prefetch(pairs + 2 * records[i + PREFETCH_DISTANCE], 0);
         memcpy(addends_out + WIDE_WIDTH * i, x, sizeof x);
     }
 }
 
-/* Asks for what is needed soon after the i-th of n rows: another row, and the integers of
-   one of the next block. */
-static SIMD_INLINE void prefetch_ahead(const Binned *data, const uint64_t *records, ptrdiff_t i,
+/* Prefetches what is needed soon after the i-th of n rows: a later row, and the integers of a row
+   of the next block. */
+static SIMD_INLINE void prefetch_next(const Binned *data, const uint64_t *records, ptrdiff_t i,
                                        ptrdiff_t n, const int64_t *pairs)
 {
-    if (i + PREFETCH_AHEAD < n)
-        prefetch_row(data, records[i + PREFETCH_AHEAD]);
+    if (i + PREFETCH_DISTANCE < n)
+        prefetch_row(data, records[i + PREFETCH_DISTANCE]);
     if (i + ROW_BLOCK < n)
         prefetch(pairs + 2 * records[i + ROW_BLOCK], 0);
 }
@@ -268,8 +272,8 @@ static SIMD_INLINE void add_wide_quad(const uint8_t *row, const int64_t *x, ptrd
         add_addend(x, WIDE_WIDTH, lanes + k * step + (ptrdiff_t)row[k] * WIDE_WIDTH);
 }
 
-/* Adds n rows, of n_left, to the lanes from `first` to `last`, two rows at once as in a packed
-   round. */
+/* Adds n rows, of n_left, to the lanes from `first` to `last`, two rows in a step: see
+   add_packed_tile. */
 static SIMD_INLINE void add_wide_tile(const Binned *data, const uint64_t *records, ptrdiff_t n,
                                       ptrdiff_t n_left, const int64_t *pairs,
                                       const int64_t *addends, int first, int last,
@@ -282,21 +286,21 @@ static SIMD_INLINE void add_wide_tile(const Binned *data, const uint64_t *record
     ptrdiff_t i = 0;
     for (; i + 1 < n; i += 2) {
         if (first == 0) {
-            prefetch_ahead(data, records, i, n_left, pairs);
-            prefetch_ahead(data, records, i + 1, n_left, pairs);
+            prefetch_next(data, records, i, n_left, pairs);
+            prefetch_next(data, records, i + 1, n_left, pairs);
         }
         const uint8_t *row = rows + (ptrdiff_t)records[i] * row_bytes;
         const uint8_t *next = rows + (ptrdiff_t)records[i + 1] * row_bytes;
-        int64_t x[WIDE_WIDTH], y[WIDE_WIDTH], *at = lanes;
+        int64_t x[WIDE_WIDTH], y[WIDE_WIDTH], *acc = lanes;
         memcpy(x, addends + WIDE_WIDTH * i, sizeof x);
         memcpy(y, addends + WIDE_WIDTH * (i + 1), sizeof y);
-        for (ptrdiff_t quad = 0; quad < n_quads; quad++, at += 4 * step) {
-            add_wide_quad(row + 4 * quad, x, step, at);
-            add_wide_quad(next + 4 * quad, y, step, at);
+        for (ptrdiff_t quad = 0; quad < n_quads; quad++, acc += 4 * step) {
+            add_wide_quad(row + 4 * quad, x, step, acc);
+            add_wide_quad(next + 4 * quad, y, step, acc);
         }
-        for (int lane = 4 * n_quads; lane < n_lanes; lane++, at += step) {
-            add_addend(x, WIDE_WIDTH, at + WIDE_WIDTH * row[lane]);
-            add_addend(y, WIDE_WIDTH, at + WIDE_WIDTH * next[lane]);
+        for (int lane = 4 * n_quads; lane < n_lanes; lane++, acc += step) {
+            add_addend(x, WIDE_WIDTH, acc + WIDE_WIDTH * row[lane]);
+            add_addend(y, WIDE_WIDTH, acc + WIDE_WIDTH * next[lane]);
         }
     }
     if (i < n) {
@@ -345,8 +349,8 @@ static SIMD_INLINE void add_rows_of_shorts(const Binned *data, const uint64_t *r
                                            const int64_t *addends, const int width, int first,
                                            int last, int64_t *sums)
 {
-    const uint16_t *row[ROWS_AT_ONCE];
-    int64_t x[ROWS_AT_ONCE * WIDE_WIDTH];
+    const uint16_t *row[ROWS_PER_STEP];
+    int64_t x[ROWS_PER_STEP * WIDE_WIDTH];
     int j = first;
     memcpy(x, addends, n_rows * width * sizeof *x);
     for (int k = 0; k < n_rows; k++)
@@ -367,7 +371,7 @@ static SIMD_INLINE void add_rows_of_shorts(const Binned *data, const uint64_t *r
             add_addend(x + width * k, width, sums + width * (data->short_hist_bin[j] + row[k][j]));
 }
 
-/* Asks for the shorts from `first` to `last` of a row. */
+/* Prefetches the shorts from `first` to `last` of a row. */
 static SIMD_INLINE void prefetch_shorts(const Binned *data, uint64_t row, int first, int last,
                                         int far)
 {
@@ -376,23 +380,24 @@ static SIMD_INLINE void prefetch_shorts(const Binned *data, uint64_t row, int fi
     prefetch(shorts + last - 1, far);
 }
 
-/* Adds n rows, of n_left, whose addends are known. Shorts are taken in tiles as lanes are, but in
-   larger ones: their accumulators are seldom near, and more of them can be waited for at once. */
+/* Adds n rows, of n_left, with given addends. Shorts have larger tiles than lanes: their
+   accumulators are seldom in the nearest cache, and more loads can be pending at a time. */
 static SIMD_INLINE void add_short_block(const Binned *data, const uint64_t *records, ptrdiff_t n,
                                         ptrdiff_t n_left, uint64_t id_mask,
                                         const int64_t *addends, const int width, int64_t *sums)
 {
     const int tile = SHORTS_PER_TILE / width;
     const int far = 2 * data->n_rows * data->n_shorts > NEAR_BYTES;
-    const ptrdiff_t n_ahead = PREFETCH_AHEAD << far, last_ahead = n_left - n_ahead - ROWS_AT_ONCE;
+    const ptrdiff_t distance = PREFETCH_DISTANCE << far;
+    const ptrdiff_t last_prefetch = n_left - distance - ROWS_PER_STEP;
     for (int first = 0; first < data->n_shorts; first += tile) {
         int last = first + tile < data->n_shorts ? first + tile : data->n_shorts;
         ptrdiff_t i = 0;
-        for (; i + ROWS_AT_ONCE <= n; i += ROWS_AT_ONCE) {
-            const uint64_t *ahead = records + (i <= last_ahead ? i + n_ahead : i);
-            for (int k = 0; k < ROWS_AT_ONCE; k++)
-                prefetch_shorts(data, ahead[k] & id_mask, first, last, far);
-            add_rows_of_shorts(data, records + i, ROWS_AT_ONCE, id_mask, addends + width * i,
+        for (; i + ROWS_PER_STEP <= n; i += ROWS_PER_STEP) {
+            const uint64_t *next_records = records + (i <= last_prefetch ? i + distance : i);
+            for (int k = 0; k < ROWS_PER_STEP; k++)
+                prefetch_shorts(data, next_records[k] & id_mask, first, last, far);
+            add_rows_of_shorts(data, records + i, ROWS_PER_STEP, id_mask, addends + width * i,
                                width, first, last, sums);
         }
         for (; i < n; i++)
@@ -427,34 +432,35 @@ SIMD_KERNEL(add_wide_shorts, (const Binned *data, const uint64_t *records, ptrdi
     }
 }
 
-/* Asks for what is needed soon after the i-th of n rows: entries of another one. */
+/* Prefetches what is needed soon after the i-th of n rows: the entries of later rows. */
 static SIMD_INLINE void prefetch_entries(const Binned *data, const uint64_t *records, ptrdiff_t i,
                                          ptrdiff_t n, uint64_t id_mask)
 {
-    if (i + 2 * PREFETCH_AHEAD < n)
-        prefetch(data->entry_start + (records[i + 2 * PREFETCH_AHEAD] & id_mask), 0);
-    if (i + PREFETCH_AHEAD < n) {
-        ptrdiff_t row = (ptrdiff_t)(records[i + PREFETCH_AHEAD] & id_mask);
+    if (i + 2 * PREFETCH_DISTANCE < n)
+        prefetch(data->entry_start + (records[i + 2 * PREFETCH_DISTANCE] & id_mask), 0);
+    if (i + PREFETCH_DISTANCE < n) {
+        ptrdiff_t row = (ptrdiff_t)(records[i + PREFETCH_DISTANCE] & id_mask);
         prefetch(data->entries + data->entry_start[row], 0);
         prefetch(data->entries + data->entry_start[row] + 16, 0);
     }
 }
 
-/* Adds an addend to the histogram bins that a row names itself. A loop of as many steps as a row
-   has entries would end where the processor does not expect it, for almost every row. So several
-   are added at once, and what is beyond the last one goes to a bin of no feature. */
+/* Adds an addend to the histogram bins that are a row's entries. The exit of a loop with one entry
+   in each step would be mispredicted for almost every row. So several are added in a step, and
+   those beyond the last entry go to a dummy bin behind all others. */
 static SIMD_INLINE void add_row_entries(const Binned *data, ptrdiff_t row, const int64_t *x,
                                         const int width, int64_t *sums)
 {
     const uint32_t *entries = data->entries;
-    int64_t at = data->entry_start[row], end = data->entry_start[row + 1];
+    const int64_t dummy = data->hist_bin_capacity;
+    int64_t i = data->entry_start[row], end = data->entry_start[row + 1];
     do {
-        for (int k = 0; k < ENTRIES_AT_ONCE; k++, at++) {
-            int64_t is_one = -(int64_t)(at < end);
-            int64_t from_end = ((int64_t)entries[at & is_one] - data->room) & is_one;
-            add_addend(x, width, sums + width * (data->room + from_end));
+        for (int k = 0; k < ENTRIES_PER_STEP; k++, i++) {
+            int64_t mask = -(int64_t)(i < end);
+            int64_t hist_bin = dummy + (((int64_t)entries[i & mask] - dummy) & mask);
+            add_addend(x, width, sums + width * hist_bin);
         }
-    } while (at < end);
+    } while (i < end);
 }
 
 /* Adds rows to the packed accumulators of the histogram bins that their entries name. */
@@ -484,8 +490,8 @@ SIMD_KERNEL(add_wide_entries, (const Binned *data, const uint64_t *records, ptrd
     }
 }
 
-/* Adds n rows to accumulators, which have room for them. `pairs`: of a wide round. What belongs to
-   no feature is cleared: the accumulators of a round of another width are there. */
+/* Adds n rows, at most `capacity`, to accumulators. `pairs`: of a wide round. The dummy bin of
+   add_row_entries is cleared: in a round of another width, accumulators of a feature lie there. */
 static inline void add_rows(const Binned *data, const Encoding *encoding,
                              const uint64_t *records, ptrdiff_t n, const int64_t *pairs,
                              int64_t *sums)
@@ -507,28 +513,34 @@ static inline void add_rows(const Binned *data, const Encoding *encoding,
         }
     }
     if (data->n_hist_bin_pieces > 0)
-        memset(by_hist_bin + encoding->width * data->room, 0, encoding->width * sizeof *sums);
+        memset(by_hist_bin + encoding->width * data->hist_bin_capacity, 0,
+               encoding->width * sizeof *sums);
 }
 
 /* Sums of the rows of a packed round. */
 SIMD_KERNEL(sum_packed, (const uint64_t *records, ptrdiff_t n, const Encoding *encoding,
              Sums *out), (records, n, encoding, out))
 {
-    const int down = encoding->gradient_down, hessian_down = encoding->hessian_down;
+    const int gradient_shift = encoding->record_gradient_shift;
+    const int hessian_shift = encoding->record_hessian_shift;
     const uint64_t mask = encoding->hessian_mask;
     int64_t gradient = 0;
     uint64_t hessian = 0;
     for (ptrdiff_t i = 0; i < n; i++) {
-        gradient += (int64_t)records[i] >> down;
-        hessian += records[i] >> hessian_down & mask;
+        gradient += (int64_t)records[i] >> gradient_shift;
+        hessian += records[i] >> hessian_shift & mask;
     }
     out->gradient = gradient;
     out->hessian = encoding->constant_hessian ? n : (int64_t)hessian;
     out->count = n;
 }
 
-/* For each value d of the highest digit, one run of `radix` sums: their total is that of d,
-   and the runs are added up for the digits that remain. */
+/* A shared lane with the digits (a, d), where code = a + radix d, has the sums
+
+       d = 0: s(0,0) s(1,0) ... | d = 1: s(0,1) s(1,1) ... | ...
+
+   Writes the total of each run, sum over a of s(a,d), to digit_out[d], and replaces the first run
+   by the sums over d of s(a,d), the sums by the remaining digits. The other runs become 0. */
 static SIMD_INLINE void fold_sums(int64_t *sums, int radix, int n, const int width,
                                    int64_t *restrict digit_out)
 {
@@ -549,8 +561,8 @@ static SIMD_INLINE void fold_sums(int64_t *sums, int radix, int n, const int wid
     }
 }
 
-/* Splits the sums by a number's digits into those of its highest digit, of n values worth
-   `radix` each, and those of the rest, which stay first. */
+/* Separates the sums of a shared lane into those of its highest digit, with n values, and those
+   of the remaining digits, in the first `radix` sums. */
 SIMD_KERNEL(fold_digit, (int64_t *sums, int radix, int n, int width, int64_t *digit_out),
             (sums, radix, n, width, digit_out))
 {

@@ -9,18 +9,18 @@ cdef extern from "histogram.h" nogil:
 
 
 cdef enum:
-    FOLD_ROOM = 256         # digits of a shared lane, at the end of the accumulators
+    FOLD_SIZE = 256         # digits of a shared lane, at the end of the accumulators
     MIN_SUM_WORK = 12000    # the least updates of a task
 
 
 cdef void subtract_bins(
-    const Encoding* child_encoding, const Encoding* before, const Encoding* after, int64_t first,
-    int64_t last, const Histogram* child, Histogram* out,
+    const Encoding* child_encoding, const Encoding* old_encoding, const Encoding* new_encoding,
+    int64_t first, int64_t last, const Histogram* child, Histogram* out,
 ) noexcept nogil
 
-cdef void add_few_rows(
+cdef void add_row_by_row(
     const Binned* data, const Encoding* encoding, const uint64_t* records, Py_ssize_t n,
-    const int64_t* pairs, int sign, Histogram* out, uint8_t* seen, int32_t* touched,
+    const int64_t* pairs, int sign, Histogram* out, uint8_t* is_touched, int32_t* touched,
     int* n_touched,
 ) noexcept nogil
 
@@ -34,26 +34,26 @@ cdef Histogram sum_tile(
     const Shared* shared, const Workspace* ws, const Tile* tile, const Leaf* leaf, int thread,
 ) noexcept nogil
 
-cdef bint is_to_sum(const Siblings* siblings) noexcept nogil
+cdef bint needs_sum(const Siblings* siblings) noexcept nogil
 
 cdef void sum_rows(Shared* shared, Siblings* siblings) noexcept nogil
 
-cdef double updates_of(const Siblings* siblings) noexcept nogil
+cdef double count_updates(const Siblings* siblings) noexcept nogil
 
-cdef double updates_of_all(const Batch* batch) noexcept nogil
+cdef double count_batch_updates(const Batch* batch) noexcept nogil
 
-cdef bint list_sums(Shared* shared, Batch* batch, int index, TaskBody follow) noexcept nogil
+cdef bint list_sums(Shared* shared, Batch* batch, int index, TaskBody continuation) noexcept nogil
 
-cdef int sum_together(Shared* shared, Batch* batch) noexcept nogil
+cdef int sum_batch(Shared* shared, Batch* batch) noexcept nogil
 
-cdef void fill_rows_histogram(
-    Shared* shared, const Workspace* ws, const Leaf* leaf, uint8_t* seen,
+cdef void fill_small_histogram(
+    Shared* shared, const Workspace* ws, const Leaf* leaf, uint8_t* is_touched,
 ) noexcept nogil
 
-cdef void clear_rows_histogram(
+cdef void clear_small_histogram(
     Shared* shared, const Workspace* ws, const Leaf* leaf,
 ) noexcept nogil
 
-cdef Histogram sums_with(
+cdef Histogram histogram_with(
     const Shared* shared, const Workspace* ws, const Leaf* leaf, int feature,
 ) noexcept nogil

@@ -1,16 +1,16 @@
 """Histograms of integer gradients, and how the rows of a leaf are summed in them.
 
 The histogram of a node is the exact sum of its rows by feature and bin (`accumulate`), and the
-difference of the histograms of a node and a child is exact (`subtract_bins`), as the numbers are
-integers: see `encoding`. The formats are described in ``layout.h``.
+difference of the histograms of a node and a child is exact (`subtract_bins`), because the numbers
+are integers: see `encoding`. The formats are described in ``layout.h``.
 
 This is where training spends most of its time. Rows are read row by row, all lanes of a row at
 once, as LightGBM does with `force_row_wise`; then their shorts, and the entries that sparse
 features have in a row.
 
-Large leaves are summed at once, by one thread or several. Small ones are summed, and searched,
-tile by tile: lanes so few that the sums of all their bins stay in the nearest cache. Leaves of
-very few rows never have a whole histogram, which would cost more than summing them again.
+Large leaves are summed at once, by one thread or several. Smaller ones are summed and searched tile
+by tile: a tile has few lanes, so that the sums of all their bins stay in the nearest cache. Small
+leaves have no histogram of their own, which would cost more than summing their rows again.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t, uintptr_t
@@ -21,15 +21,15 @@ from skgoss._engine.atomics cimport spin_lock, spin_unlock
 from skgoss._engine.training.layout cimport (
     LANE_CODES, WIDE_WIDTH, Binned, Encoding, Histogram, Piece, Sums, unpack)
 from skgoss._engine.training.tasks cimport (
-    N_TURNS, Batch, Siblings, LaneRange, Task, TaskBody, Turn, add_lane_range, add_task, item_at,
-    begin_adding, end_adding, let_follow, run_tasks, start_list, task_work)
+    N_TURNS, Batch, LaneRange, Siblings, Task, TaskBody, Turn, add_lane_range, add_task, item_at,
+    lock_tasks, publish_tasks, run_tasks, set_continuation, start_list, task_work)
 from skgoss._engine.training.workspace cimport (
-    NO_MEMORY, HIST_BIN_BYTES, FewRows, Leaf, Shared, Tile, TileSums, Workspace, encoding_of,
-    histogram_in)
+    HIST_BIN_BYTES, NO_MEMORY, Leaf, Shared, SmallLeafBuffers, Tile, TileSums, Workspace,
+    encoding_of, histogram_in)
 
 cdef extern from "histogram.h" nogil:
     void spill_piece(
-        const Encoding* encoding, bint first, int64_t* sums, const Piece* piece,
+        const Encoding* encoding, bint is_first, int64_t* sums, const Piece* piece,
         const Histogram* out)
     int64_t packed_addend(uint64_t record, const Encoding* encoding)
     void sum_packed(const uint64_t* records, Py_ssize_t n, const Encoding* encoding, Sums* out)
@@ -48,7 +48,7 @@ cdef extern from "histogram.h" nogil:
 
 
 cdef enum:
-    # Accumulators of a tile, which has whole eights of lanes.
+    # Accumulators of a tile, whose number of lanes is a multiple of 8.
     SUMS_PER_TILE = 16 * 264
     # Up to this number of rows, tiles stay in the cache while one thread sums them; with more
     # rows, tiles are used if there are too many lanes to sum all of them at once.
@@ -57,54 +57,55 @@ cdef enum:
     MIN_TILES = 4
     # The number of updates of a task for each histogram bin that its sums are moved to.
     UPDATES_PER_BIN = 20
-    LANES_AT_ONCE = 8         # by which rows are read
+    LANE_GROUP = 8            # lanes of a lane range come in multiples of this
 
 # ------------------------------------------------------------------ row by row
 
-cdef inline void change_bin(
-    const Encoding* encoding, int64_t x, Sums sums, int64_t at, Histogram* out,
+cdef inline void add_to_bin(
+    const Encoding* encoding, int64_t x, Sums sums, int64_t hist_bin, Histogram* out,
 ) noexcept nogil:
     """Add a row's sums to one bin of a histogram; ``x``: the same sums, packed."""
-    cdef uint64_t bit = <uint64_t>1 << (at % 64)
-    if out.held != NULL:
-        # Rows are taken out all together.
-        out.held[at // 64] = (
-            out.held[at // 64] | bit if sums.count > 0 else out.held[at // 64] & ~bit)
+    cdef uint64_t bit = <uint64_t>1 << (hist_bin % 64)
+    cdef uint64_t word
+    if out.occupied != NULL:
+        # All rows of a histogram are removed, or none: a bin is empty then.
+        word = out.occupied[hist_bin // 64]
+        out.occupied[hist_bin // 64] = word | bit if sums.count > 0 else word & ~bit
     if encoding.compact:
-        out.gradient[at] += x
+        out.gradient[hist_bin] += x
     else:
-        out.gradient[at] += sums.gradient
-        out.hessian[at] += sums.hessian
-        out.count[at] += <int32_t>sums.count
+        out.gradient[hist_bin] += sums.gradient
+        out.hessian[hist_bin] += sums.hessian
+        out.count[hist_bin] += <int32_t>sums.count
 
 
 cdef inline void touch(
-    const Binned* data, int64_t at, uint8_t* seen, int32_t* touched, int* n_touched,
+    const Binned* data, int64_t hist_bin, uint8_t* is_touched, int32_t* touched, int* n_touched,
 ) noexcept nogil:
-    """Note that a histogram bin, and so a feature, is touched."""
+    """Add the feature of a histogram bin to ``touched``, once; does nothing without a mask."""
     cdef int32_t feature
-    if seen != NULL:
-        feature = data.feature_at[at]
-        if not seen[feature]:
-            seen[feature] = 1
+    if is_touched != NULL:
+        feature = data.feature_of_hist_bin[hist_bin]
+        if not is_touched[feature]:
+            is_touched[feature] = 1
             touched[n_touched[0]] = feature
             n_touched[0] += 1
 
 
-cdef void add_few_rows(
+cdef void add_row_by_row(
     const Binned* data, const Encoding* encoding, const uint64_t* records, Py_ssize_t n,
-    const int64_t* pairs, int sign, Histogram* out, uint8_t* seen, int32_t* touched,
+    const int64_t* pairs, int sign, Histogram* out, uint8_t* is_touched, int32_t* touched,
     int* n_touched,
 ) noexcept nogil:
-    """Put a few rows into a histogram, or take them out of it where ``sign`` is -1.
+    """Add a few rows to a histogram (``sign`` 1), or subtract them (-1).
 
-    Lists the features whose bins were touched in ``touched`` unless ``seen``, a byte of
-    zero by feature, is NULL.
+    Lists the features whose bins have changed in ``touched``, unless ``is_touched``, a mask by
+    feature that is 0 at first, is NULL.
     """
     cdef Py_ssize_t i, row
     cdef int64_t e
     cdef int64_t x = 0
-    cdef int lane, k, group, value, digit, at
+    cdef int lane, k, group, value, digit, hist_bin
     cdef Sums sums
     for i in range(n):
         row = records[i] & encoding.id_mask
@@ -126,18 +127,18 @@ cdef void add_few_rows(
                 if k + 1 < data.lane_start[lane + 1]:
                     digit = value % data.n_codes[group]
                     value = value // data.n_codes[group]
-                at = data.hist_bin_of_code[group * LANE_CODES + digit]
-                if at >= 0:
-                    change_bin(encoding, x, sums, at, out)
-                    touch(data, at, seen, touched, n_touched)
+                hist_bin = data.hist_bin_of_code[group * LANE_CODES + digit]
+                if hist_bin >= 0:
+                    add_to_bin(encoding, x, sums, hist_bin, out)
+                    touch(data, hist_bin, is_touched, touched, n_touched)
         for k in range(data.n_shorts):
-            at = <int>data.short_hist_bin[k] + data.shorts[row * data.n_shorts + k]
-            change_bin(encoding, x, sums, at, out)
-            touch(data, at, seen, touched, n_touched)
+            hist_bin = <int>data.short_hist_bin[k] + data.shorts[row * data.n_shorts + k]
+            add_to_bin(encoding, x, sums, hist_bin, out)
+            touch(data, hist_bin, is_touched, touched, n_touched)
         if data.entries != NULL:
             for e in range(data.entry_start[row], data.entry_start[row + 1]):
-                change_bin(encoding, x, sums, data.entries[e], out)
-                touch(data, data.entries[e], seen, touched, n_touched)
+                add_to_bin(encoding, x, sums, data.entries[e], out)
+                touch(data, data.entries[e], is_touched, touched, n_touched)
 
 
 cdef Sums sum_records(
@@ -160,61 +161,67 @@ cdef Sums sum_records(
 # ------------------------------------------------------------------ all rows at once
 
 cdef inline int64_t* aligned(int64_t* sums) noexcept nogil:
-    """The first accumulator that, as all that follow, lies in one cache line."""
+    """The first address from ``sums`` on where no accumulator crosses a cache line."""
     cdef uintptr_t size = WIDE_WIDTH * sizeof(int64_t)
     return <int64_t*>((<uintptr_t>sums + size - 1) // size * size)
 
 
 cdef inline void spill_group(
-    const Binned* data, const Encoding* encoding, bint first, int64_t* sums, int group,
+    const Binned* data, const Encoding* encoding, bint is_first, int64_t* sums, int group,
     Histogram* out,
 ) noexcept nogil:
-    """Move the accumulators of a group's codes to their histogram bins; drop those of none."""
+    """Move the accumulators of a group's codes to their histogram bins.
+
+    The accumulator of code 0 of a bundle, which has no histogram bin, is cleared.
+    """
     cdef int width = encoding.width
     cdef int64_t i
     for i in range(data.piece_start[group], data.piece_start[group + 1]):
-        spill_piece(encoding, first, sums + width * data.pieces[i].code, &data.pieces[i], out)
+        spill_piece(encoding, is_first, sums + width * data.pieces[i].code, &data.pieces[i], out)
     memset(sums, 0, width * sizeof(int64_t))
 
 
 cdef void spill_lane(
-    const Binned* data, const Encoding* encoding, bint first, int64_t* lanes, int lane,
+    const Binned* data, const Encoding* encoding, bint is_first, int64_t* lanes, int lane,
     Histogram* out,
 ) noexcept nogil:
-    """Move a lane's accumulators; a shared lane is folded group by group."""
+    """Move a lane's accumulators; those of a shared lane are first summed group by group."""
     cdef int width = encoding.width
-    cdef int64_t* digit = lanes + width * (data.sums_size - FOLD_ROOM)
+    cdef int64_t* digit = lanes + width * (data.sums_size - FOLD_SIZE)
     cdef int64_t* sums = lanes + width * lane * data.lane_stride
     cdef int i, group
     for i in range(data.lane_start[lane + 1] - 1, data.lane_start[lane], -1):
         group = data.lane_groups[i]
         fold_digit(sums, data.radix[group], data.n_codes[group], width, digit)
-        spill_group(data, encoding, first, digit, group, out)
-    spill_group(data, encoding, first, sums, data.lane_groups[data.lane_start[lane]], out)
+        spill_group(data, encoding, is_first, digit, group, out)
+    spill_group(data, encoding, is_first, sums, data.lane_groups[data.lane_start[lane]], out)
 
 
-cdef inline int cut_at(int n, int part, int n_parts) noexcept nogil:
-    """Where a part of n things begins."""
+cdef inline int part_start(int n, int part, int n_parts) noexcept nogil:
+    """Where part number ``part`` of n items begins."""
     return n * part // n_parts
 
 
 cdef void spill_part(
-    const Binned* data, const Encoding* encoding, bint first, int64_t* sums, int part,
+    const Binned* data, const Encoding* encoding, bint is_first, int64_t* sums, int part,
     int n_parts, Histogram* out,
 ) noexcept nogil:
-    """Move a part of the accumulators to a histogram; ``first``: whatever that has."""
+    """Move a part of the accumulators to a histogram.
+
+    If they are its first sums (``is_first``), they replace what it has; else they are added.
+    """
     cdef int64_t* by_hist_bin = sums + encoding.width * data.hist_bin_sums
     cdef int i
     for i in range(
-        cut_at(data.n_lanes, part, n_parts), cut_at(data.n_lanes, part + 1, n_parts)
+        part_start(data.n_lanes, part, n_parts), part_start(data.n_lanes, part + 1, n_parts)
     ):
-        spill_lane(data, encoding, first, sums, i, out)
+        spill_lane(data, encoding, is_first, sums, i, out)
     for i in range(
-        cut_at(data.n_hist_bin_pieces, part, n_parts),
-        cut_at(data.n_hist_bin_pieces, part + 1, n_parts),
+        part_start(data.n_hist_bin_pieces, part, n_parts),
+        part_start(data.n_hist_bin_pieces, part + 1, n_parts),
     ):
         spill_piece(
-            encoding, first, by_hist_bin + encoding.width * data.hist_bin_pieces[i].at,
+            encoding, is_first, by_hist_bin + encoding.width * data.hist_bin_pieces[i].hist_bin,
             &data.hist_bin_pieces[i], out)
 
 
@@ -222,20 +229,19 @@ cdef void accumulate(
     const Binned* data, const Encoding* encoding, const uint64_t* records, Py_ssize_t n,
     const int64_t* pairs, int64_t* sums, Histogram* out,
 ) noexcept nogil:
-    """Let a histogram be the sums of the rows of ``records``.
+    """Write the sums of the rows of ``records`` to a histogram.
 
-    ``sums``: of the calling thread, zero before and after. There are WIDE_WIDTH * (sums_size + 1),
-    so that they can be aligned.
+    ``sums``: the accumulators of the calling thread, WIDE_WIDTH * (sums_size + 1) integers so that
+    they can be aligned. They are zero before and after.
     """
     cdef int64_t* accumulators = sums if encoding.packed else aligned(sums)
-    cdef bint first = True
+    cdef bint is_first = True
     cdef Py_ssize_t n_added
-    while first or n > 0:
-        # No more rows than the accumulators have room for.
+    while is_first or n > 0:
         n_added = min(n, encoding.capacity)
         add_rows(data, encoding, records, n_added, pairs, accumulators)
-        spill_part(data, encoding, first, accumulators, 0, 1, out)
-        first = False
+        spill_part(data, encoding, is_first, accumulators, 0, 1, out)
+        is_first = False
         records += n_added
         n -= n_added
 
@@ -247,8 +253,8 @@ cdef void accumulate_in_turn(
 ) noexcept nogil:
     """Add the sums of the rows of ``records`` to a histogram that other threads add to.
 
-    ``partial``: a histogram of the calling thread, for more rows than its accumulators have
-    room for.
+    ``partial``: a histogram of the calling thread, used if there are more rows than its
+    accumulators can sum.
     """
     cdef int64_t* accumulators = sums if encoding.packed else aligned(sums)
     cdef bint is_spilled = n > encoding.capacity
@@ -301,52 +307,52 @@ cdef void add_piece(
 ) noexcept nogil:
     """Add the sums of a piece's bins to those of another histogram, or copy them."""
     if adds:
-        add_bins(encoding, piece.at, piece.at + piece.length, 1, sums, out)
+        add_bins(encoding, piece.hist_bin, piece.hist_bin + piece.length, 1, sums, out)
     else:
-        copy_bins(encoding, piece.at, piece.at + piece.length, sums, out)
+        copy_bins(encoding, piece.hist_bin, piece.hist_bin + piece.length, sums, out)
 
 
 cdef void add_part(
     const Binned* data, const Encoding* encoding, bint adds, const Histogram* sums, int part,
     int n_parts, Histogram* out,
 ) noexcept nogil:
-    """Add the sums of a part of what rows reach to those of another histogram, or copy them."""
+    """Add the sums of a part of the lanes, shorts and entries to those of ``out``, or copy them."""
     cdef int lane, i, group
     cdef int64_t p
     for lane in range(
-        cut_at(data.n_lanes, part, n_parts), cut_at(data.n_lanes, part + 1, n_parts)
+        part_start(data.n_lanes, part, n_parts), part_start(data.n_lanes, part + 1, n_parts)
     ):
         for i in range(data.lane_start[lane], data.lane_start[lane + 1]):
             group = data.lane_groups[i]
             for p in range(data.piece_start[group], data.piece_start[group + 1]):
                 add_piece(encoding, &data.pieces[p], adds, sums, out)
     for i in range(
-        cut_at(data.n_hist_bin_pieces, part, n_parts),
-        cut_at(data.n_hist_bin_pieces, part + 1, n_parts),
+        part_start(data.n_hist_bin_pieces, part, n_parts),
+        part_start(data.n_hist_bin_pieces, part + 1, n_parts),
     ):
         add_piece(encoding, &data.hist_bin_pieces[i], adds, sums, out)
 
 
 cdef void subtract_bins(
-    const Encoding* child_encoding, const Encoding* before, const Encoding* after, int64_t first,
-    int64_t last, const Histogram* child, Histogram* out,
+    const Encoding* child_encoding, const Encoding* old_encoding, const Encoding* new_encoding,
+    int64_t first, int64_t last, const Histogram* child, Histogram* out,
 ) noexcept nogil:
     """Subtract the sums of a child, in some bins, from its parent's: the sibling's remain.
 
-    ``before``, ``after``: how the sums are written that were the parent's and are the sibling's.
-    They are packed here if need be. ``child`` is NULL to do no more than that.
+    ``old_encoding`` is that of the parent's sums in ``out``, ``new_encoding`` that of the
+    sibling's: sums are packed if only the second one is compact. If ``child`` is NULL, this is all.
     """
     cdef int n = <int>(last - first)
-    if after.compact and not before.compact:
-        pack_sums(n, after, out.gradient + first, out.hessian + first, out.count + first)
+    if new_encoding.compact and not old_encoding.compact:
+        pack_sums(n, new_encoding, out.gradient + first, out.hessian + first, out.count + first)
     if child == NULL:
         return
-    if child_encoding.compact and not after.compact:
+    if child_encoding.compact and not new_encoding.compact:
         subtract_packed(
             n, child_encoding, child.gradient + first, out.gradient + first, out.hessian + first,
             out.count + first)
     else:
-        add_bins(after, first, last, -1, child, out)
+        add_bins(new_encoding, first, last, -1, child, out)
 
 
 # ------------------------------------------------------------------ tiles
@@ -354,13 +360,13 @@ cdef void subtract_bins(
 cdef void list_piece(Workspace* ws, const Piece* piece, Tile* tile) noexcept nogil:
     """Add the features of a piece that are summed to the newest tile."""
     cdef const Binned* data = &ws.data
-    cdef int64_t at = piece.at
+    cdef int64_t hist_bin = piece.hist_bin
     cdef int32_t feature
-    tile.first_hist_bin = min(tile.first_hist_bin, at)
-    tile.end_hist_bin = max(tile.end_hist_bin, at + piece.length)
-    while at < piece.at + piece.length:
-        feature = data.feature_at[at]
-        at = data.offset[feature + 1]
+    tile.first_hist_bin = min(tile.first_hist_bin, hist_bin)
+    tile.end_hist_bin = max(tile.end_hist_bin, hist_bin + piece.length)
+    while hist_bin < piece.hist_bin + piece.length:
+        feature = data.feature_of_hist_bin[hist_bin]
+        hist_bin = data.offset[feature + 1]
         if ws.is_summed[feature]:
             if tile.n_features > 0 and tile.features[tile.n_features - 1] != feature - 1:
                 tile.consecutive = False
@@ -391,10 +397,10 @@ cdef void list_tile(
 
 
 cdef int start_tiles(Shared* shared, Workspace* ws) noexcept nogil:
-    """Cut the lanes that a tree reads into tiles, unless rows have more than lanes."""
+    """Cut the lanes that a tree reads into tiles; none if rows have shorts or entries."""
     cdef const Binned* data = &ws.data
     cdef int32_t* features = ws.tile_features
-    cdef int64_t room = 0
+    cdef int64_t capacity = 0
     cdef int n_lanes = <int>(SUMS_PER_TILE // data.lane_stride) // 8 * 8
     cdef int lane = 0
     cdef int thread
@@ -408,29 +414,29 @@ cdef int start_tiles(Shared* shared, Workspace* ws) noexcept nogil:
         if tile.n_features > 0:
             ws.n_tiles += 1
             features = features + tile.n_features
-            room = max(room, tile.end_hist_bin - tile.first_hist_bin)
+            capacity = max(capacity, tile.end_hist_bin - tile.first_hist_bin)
         lane += n_lanes
     for thread in range(ws.thread, ws.thread + ws.n_threads):
-        if make_room(&shared.tile_sums[thread], room) < 0:
+        if reserve_tile(&shared.tile_sums[thread], capacity) < 0:
             return NO_MEMORY
     return 0
 
 
-cdef int make_room(TileSums* sums, int64_t room) noexcept nogil:
-    """Let a thread have ``room`` histogram bins for the sums of a tile."""
-    if room <= sums.room:
+cdef int reserve_tile(TileSums* sums, int64_t capacity) noexcept nogil:
+    """Reserve a thread's memory for the sums of a tile of ``capacity`` histogram bins."""
+    if capacity <= sums.capacity:
         return 0
     free(sums.values)
-    sums.room = 0
-    sums.values = <int64_t*>malloc(HIST_BIN_BYTES * room)
+    sums.capacity = 0
+    sums.values = <int64_t*>malloc(HIST_BIN_BYTES * capacity)
     if sums.values == NULL:
         return NO_MEMORY
-    sums.room = room
+    sums.capacity = capacity
     return 0
 
 
-cdef Binned lanes_of(const Binned* data, int first_lane, int n_lanes) noexcept nogil:
-    """The rows as if they had some neighboring lanes only."""
+cdef Binned slice_lanes(const Binned* data, int first_lane, int n_lanes) noexcept nogil:
+    """The same rows with only some neighboring lanes."""
     cdef Binned out = data[0]
     out.rows = data.rows + first_lane
     out.lane_start = data.lane_start + first_lane
@@ -438,9 +444,9 @@ cdef Binned lanes_of(const Binned* data, int first_lane, int n_lanes) noexcept n
     return out
 
 
-cdef Histogram sums_of(const TileSums* sums, int64_t first_hist_bin) noexcept nogil:
-    """A thread's sums as a histogram that has the bins from ``first_hist_bin`` on."""
-    cdef Histogram out = histogram_in(sums.values, sums.room)
+cdef Histogram tile_histogram(const TileSums* sums, int64_t first_hist_bin) noexcept nogil:
+    """A thread's sums as a histogram of the bins from ``first_hist_bin`` on."""
+    cdef Histogram out = histogram_in(sums.values, sums.capacity)
     out.gradient -= first_hist_bin
     out.hessian -= first_hist_bin
     out.count -= first_hist_bin
@@ -450,9 +456,9 @@ cdef Histogram sums_of(const TileSums* sums, int64_t first_hist_bin) noexcept no
 cdef Histogram sum_tile(
     const Shared* shared, const Workspace* ws, const Tile* tile, const Leaf* leaf, int thread,
 ) noexcept nogil:
-    """The sums of a leaf's rows: in its slot, or with the thread until its next call."""
-    cdef Binned lanes = lanes_of(&ws.data, tile.first_lane, tile.n_lanes)
-    cdef Histogram out = sums_of(&shared.tile_sums[thread], tile.first_hist_bin)
+    """The sums of a leaf's rows in a tile: in its slot, or valid until the thread's next tile."""
+    cdef Binned lanes = slice_lanes(&ws.data, tile.first_lane, tile.n_lanes)
+    cdef Histogram out = tile_histogram(&shared.tile_sums[thread], tile.first_hist_bin)
     if leaf.slot >= 0:
         out = ws.slots[leaf.slot]
     accumulate(
@@ -464,7 +470,7 @@ cdef Histogram sum_tile(
 # ------------------------------------------------------------------ leaves, by one thread
 
 cdef void sum_rows(Shared* shared, Siblings* siblings) noexcept nogil:
-    """Sum the rows of the smaller sibling in its slot, unless tiles are better."""
+    """Sum the rows of the smaller sibling in its slot, unless it is searched tile by tile."""
     cdef Workspace* ws = siblings.ws
     cdef const Leaf* leaf = siblings.smaller
     cdef Py_ssize_t n = leaf.end - leaf.begin
@@ -478,11 +484,11 @@ cdef void sum_rows(Shared* shared, Siblings* siblings) noexcept nogil:
 
 # ------------------------------------------------------------------ leaves, by several threads
 
-cdef Binned range_of(const Binned* data, const LaneRange* lanes) noexcept nogil:
-    """The rows as if they had nothing else."""
+cdef Binned slice_range(const Binned* data, const LaneRange* lanes) noexcept nogil:
+    """The same rows with only a lane range."""
     cdef Binned out
     if lanes.n_lanes > 0:
-        out = lanes_of(data, lanes.first_lane, lanes.n_lanes)
+        out = slice_lanes(data, lanes.first_lane, lanes.n_lanes)
         out.n_hist_bin_pieces = 0
     else:
         out = data[0]
@@ -500,7 +506,7 @@ cdef void sum_task(Shared* shared, Batch* batch, Task* task, int thread) noexcep
     cdef Workspace* ws = siblings.ws
     cdef const Leaf* leaf = siblings.smaller
     cdef const Encoding* encoding = encoding_of(ws, leaf)
-    cdef Binned data = range_of(&ws.data, lanes)
+    cdef Binned data = slice_range(&ws.data, lanes)
     cdef const uint64_t* records = ws.records[leaf.buffer] + leaf.begin + task.first
     cdef Py_ssize_t n = task.end - task.first
     if lanes.n_tasks == 1:
@@ -524,20 +530,20 @@ cdef void list_lane_sums(
             batch, sum_task, index, lanes, i * n_rows // n_tasks, (i + 1) * n_rows // n_tasks)
 
 
-cdef inline int rounded_up(int n, int divisor) noexcept nogil:
-    """The multiple of a divisor that is not below n."""
+cdef inline int round_up(int n, int divisor) noexcept nogil:
+    """The smallest multiple of a divisor that is at least n."""
     return (n + divisor - 1) // divisor * divisor
 
 
-cdef inline int chunks(double n, Py_ssize_t n_rows) noexcept nogil:
-    """A whole number of tasks that share out some rows."""
+cdef inline int round_tasks(double n, Py_ssize_t n_rows) noexcept nogil:
+    """A number of tasks, rounded: at least 1 and at most one for each row."""
     return <int>max(1.0, min(n + 0.5, <double>n_rows))
 
 
 cdef void list_ranges(Batch* batch, int index, double size) noexcept nogil:
     """List the tasks that sum a leaf's rows, of about ``size`` updates each.
 
-    The fewer rows a task has, the fewer lanes, so that moving its sums costs little.
+    The fewer rows a task has, the fewer lanes it gets, so that moving its sums costs little.
     """
     cdef const Siblings* siblings = &batch.siblings[index]
     cdef const Binned* data = &siblings.ws.data
@@ -546,107 +552,110 @@ cdef void list_ranges(Batch* batch, int index, double size) noexcept nogil:
     cdef double task_updates = max(n_rows * data.row_updates / n_tasks, 1.0)
     cdef int n_ranges = <int>max(
         1.0, min(n_tasks, UPDATES_PER_BIN * data.n_hist_bins / task_updates))
-    cdef int n_lanes = rounded_up(rounded_up(data.n_lanes, n_ranges) // n_ranges, LANES_AT_ONCE)
-    cdef int n_lane_ranges = rounded_up(data.n_lanes, max(n_lanes, 1)) // max(n_lanes, 1)
+    cdef int n_lanes = round_up(round_up(data.n_lanes, n_ranges) // n_ranges, LANE_GROUP)
+    cdef int n_lane_ranges = round_up(data.n_lanes, max(n_lanes, 1)) // max(n_lanes, 1)
     cdef int lane = 0
     cdef double n_chunks = n_tasks / max(n_lane_ranges + (data.n_hist_bin_pieces > 0), 1)
     if data.n_hist_bin_pieces > 0:
-        list_lane_sums(batch, index, 0, 0, n_rows, chunks(n_chunks, n_rows))
+        list_lane_sums(batch, index, 0, 0, n_rows, round_tasks(n_chunks, n_rows))
     while lane < data.n_lanes:
         n_lanes = min(n_lanes, data.n_lanes - lane)
         list_lane_sums(
             batch, index, lane, n_lanes, n_rows,
-            chunks(n_chunks * n_lanes * n_lane_ranges / data.n_lanes, n_rows))
+            round_tasks(n_chunks * n_lanes * n_lane_ranges / data.n_lanes, n_rows))
         lane += n_lanes
 
 
-cdef bint is_to_sum(const Siblings* siblings) noexcept nogil:
-    """Whether the smaller sibling has a slot that its rows are not summed in."""
+cdef bint needs_sum(const Siblings* siblings) noexcept nogil:
+    """Whether the smaller sibling has a slot, and its rows are not summed yet."""
     return siblings.smaller.slot >= 0 and not siblings.is_summed
 
 
-cdef double updates_of(const Siblings* siblings) noexcept nogil:
-    """What summing the smaller sibling takes."""
+cdef double count_updates(const Siblings* siblings) noexcept nogil:
+    """The updates of bins that summing the smaller sibling takes."""
     return (siblings.smaller.end - siblings.smaller.begin) * siblings.ws.data.row_updates
 
 
-cdef double updates_of_all(const Batch* batch) noexcept nogil:
-    """What summing all smaller siblings of the batch takes."""
+cdef double count_batch_updates(const Batch* batch) noexcept nogil:
+    """The updates of bins that summing all smaller siblings of the batch takes."""
     cdef double updates = 0
     cdef int i
     for i in range(batch.n_siblings):
-        if is_to_sum(&batch.siblings[i]):
-            updates += updates_of(&batch.siblings[i])
+        if needs_sum(&batch.siblings[i]):
+            updates += count_updates(&batch.siblings[i])
     return updates
 
 
-cdef bint list_sums(Shared* shared, Batch* batch, int index, TaskBody follow) noexcept nogil:
+cdef bint list_sums(Shared* shared, Batch* batch, int index, TaskBody continuation) noexcept nogil:
     """List the tasks that sum the rows of the smaller sibling; False if there are none.
 
-    Tiles of few updates are summed as they are searched. Processes add up whole histograms.
+    Tiles of few updates are summed when they are searched. Among processes, a histogram is always
+    summed as a whole.
     """
     cdef Siblings* siblings = &batch.siblings[index]
     cdef int first = batch.tasks.n
-    if not is_to_sum(siblings):
+    if not needs_sum(siblings):
         return False
     if shared.collectives == NULL and batch.n_threads == 1:
         sum_rows(shared, siblings)
         return False
     if (shared.collectives == NULL
-            and updates_of(siblings) < batch.sum_size * siblings.ws.n_tiles):
+            and count_updates(siblings) < batch.sum_size * siblings.ws.n_tiles):
         return False
     siblings.is_summed = True
     list_ranges(batch, index, batch.sum_size)
-    let_follow(batch, first, &siblings.n_open, follow)
+    set_continuation(batch, first, &siblings.n_open, continuation)
     return True
 
 
-cdef int sum_together(Shared* shared, Batch* batch) noexcept nogil:
+cdef int sum_batch(Shared* shared, Batch* batch) noexcept nogil:
     """Sum the smaller siblings of the batch that have a slot; 0 or NO_MEMORY."""
-    cdef double updates = updates_of_all(batch)
+    cdef double updates = count_batch_updates(batch)
     cdef int i
     start_list(shared, batch)
     batch.sum_size = task_work(batch, updates, MIN_SUM_WORK)
-    begin_adding(batch)
+    lock_tasks(batch)
     for i in range(batch.n_siblings):
         list_sums(shared, batch, i, NULL)
-    end_adding(batch)
+    publish_tasks(batch)
     run_tasks(batch, updates)
     return batch.status
 
 
-# ------------------------------------------------------------------ leaves of few rows
+# ------------------------------------------------------------------ small leaves
 
-cdef void fill_rows_histogram(
-    Shared* shared, const Workspace* ws, const Leaf* leaf, uint8_t* seen,
+cdef void fill_small_histogram(
+    Shared* shared, const Workspace* ws, const Leaf* leaf, uint8_t* is_touched,
 ) noexcept nogil:
-    """Put a leaf's few rows into the thread's histogram for them, which is empty."""
-    cdef FewRows* few = &shared.few[ws.thread]
-    few.n_touched = 0
-    add_few_rows(
+    """Add the rows of a small leaf to the thread's histogram for such leaves, which is zero."""
+    cdef SmallLeafBuffers* small = &shared.small_leaf[ws.thread]
+    small.n_touched = 0
+    add_row_by_row(
         &ws.data, encoding_of(ws, leaf), ws.records[leaf.buffer] + leaf.begin,
-        leaf.end - leaf.begin, ws.pairs, 1, &few.histogram, seen, few.touched, &few.n_touched)
+        leaf.end - leaf.begin, ws.pairs, 1, &small.histogram, is_touched, small.touched,
+        &small.n_touched)
 
 
-cdef void clear_rows_histogram(
+cdef void clear_small_histogram(
     Shared* shared, const Workspace* ws, const Leaf* leaf,
 ) noexcept nogil:
-    """Take them out again: sooner than to clear all bins."""
-    add_few_rows(
+    """Subtract the rows of a small leaf again, which is faster than clearing all bins."""
+    cdef SmallLeafBuffers* small = &shared.small_leaf[ws.thread]
+    add_row_by_row(
         &ws.data, encoding_of(ws, leaf), ws.records[leaf.buffer] + leaf.begin,
-        leaf.end - leaf.begin, ws.pairs, -1, &shared.few[ws.thread].histogram, NULL, NULL, NULL)
+        leaf.end - leaf.begin, ws.pairs, -1, &small.histogram, NULL, NULL, NULL)
 
 
-cdef Histogram sums_with(
+cdef Histogram histogram_with(
     const Shared* shared, const Workspace* ws, const Leaf* leaf, int feature,
 ) noexcept nogil:
-    """A histogram that has at least the sums of one feature.
+    """A histogram of a leaf with at least the sums of one feature.
 
-    Without tiles, the rows of a leaf without a slot must be in the histogram for few rows.
+    If the leaf has no slot and there are no tiles, `fill_small_histogram` must be called before.
     """
     if leaf.slot >= 0:
         return ws.slots[leaf.slot]
     if ws.n_tiles > 0:
         return sum_tile(
             shared, ws, &ws.tiles[ws.tile_of[feature]], leaf, ws.thread)
-    return shared.few[ws.thread].histogram
+    return shared.small_leaf[ws.thread].histogram

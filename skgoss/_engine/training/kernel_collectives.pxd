@@ -5,7 +5,7 @@ from skgoss._engine.training.workspace cimport Leaf, Shared, Workspace
 
 
 cdef enum:
-    # It takes less time if every process adds up and searches all of fewer histogram bins.
+    # With fewer histogram bins, it is faster if every process adds up and searches all of them.
     MIN_SHARED_HIST_BINS = 5000
 
 
@@ -19,18 +19,18 @@ cdef class KernelCollectives:
         self, int64_t* values, const Py_ssize_t* ends, Py_ssize_t n_pieces) noexcept
     cdef int _all_gather(self, const int64_t* values, Py_ssize_t n, int64_t* out) noexcept
     cdef int _all_reduce_doubles(
-        self, double* values, Py_ssize_t n_sums, Py_ssize_t n_most) noexcept
+        self, double* values, Py_ssize_t n_sums, Py_ssize_t n_maxima) noexcept
 
 cdef int all_reduce(void* collectives, int64_t* values_inout, Py_ssize_t n) noexcept nogil
 
 cdef int all_reduce_doubles(
-    void* collectives, double* values_inout, Py_ssize_t n_sums, Py_ssize_t n_most,
+    void* collectives, double* values_inout, Py_ssize_t n_sums, Py_ssize_t n_maxima,
 ) noexcept nogil
 
 cdef void choose_columns(const Shared* shared, Workspace* ws) noexcept nogil
 
 cdef int reduce_histograms(
-    Shared* shared, Workspace* ws, Leaf** leaves, int n_leaves, int64_t* others, int n_others,
+    Shared* shared, Workspace* ws, Leaf** leaves, int n_leaves, int64_t* extra, int n_extra,
 ) noexcept nogil
 
-cdef int share_splits(Shared* shared, Workspace* ws, Siblings* siblings, int n) noexcept nogil
+cdef int exchange_splits(Shared* shared, Workspace* ws, Siblings* siblings, int n) noexcept nogil

@@ -16,11 +16,11 @@ from skgoss._engine.training.partition cimport choose_left, write_set
 from skgoss._engine.training.split cimport Split
 from skgoss._engine.training.tasks cimport Siblings
 from skgoss._engine.training.workspace cimport (
-    COLLECTIVE_FAILED, NO_MEMORY, Leaf, Shared, SharedSplit, Workspace, better, encoding_of,
-    free_slot)
+    COLLECTIVE_FAILED, NO_MEMORY, Leaf, Shared, SharedSplit, Workspace, encoding_of, free_slot,
+    is_better)
 
 
-cdef object array_at(const void* values, Py_ssize_t n, dtype):
+cdef object as_array(const void* values, Py_ssize_t n, dtype):
     """n values of eight bytes as an array, without a copy."""
     return np.ndarray(
         n, dtype, PyMemoryView_FromMemory(<char*>values, 8 * n, PyBUF_WRITE))
@@ -36,7 +36,7 @@ cdef class KernelCollectives:
         self.error = None
 
     def __exit__(self, kind, error, trace):
-        # Kernels without the GIL cannot raise it: `TreeGrower.grow` does.
+        # Kernels without the GIL cannot raise the error: `TreeGrower.grow` does.
         self.error = error
         return True
 
@@ -45,7 +45,7 @@ cdef class KernelCollectives:
 
     cdef int _all_reduce(self, int64_t* values, Py_ssize_t n) noexcept:
         with self:
-            self.wrapped.all_reduce(array_at(values, n, np.int64))
+            self.wrapped.all_reduce(as_array(values, n, np.int64))
         return self._status()
 
     cdef int _reduce_scatter(
@@ -53,24 +53,24 @@ cdef class KernelCollectives:
     ) noexcept:
         cdef Py_ssize_t piece
         with self:
-            array = array_at(values, ends[n_pieces - 1], np.int64)
+            array = as_array(values, ends[n_pieces - 1], np.int64)
             self.wrapped.reduce_scatter(
                 np.split(array, [ends[piece] for piece in range(n_pieces - 1)]))
         return self._status()
 
     cdef int _all_gather(self, const int64_t* values, Py_ssize_t n, int64_t* out) noexcept:
         with self:
-            sent = array_at(values, n, np.int64)
+            sent = as_array(values, n, np.int64)
             np.concatenate(
                 self.wrapped.all_gather(sent.copy()),
-                out=array_at(out, n * self.wrapped.n_ranks, np.int64))
+                out=as_array(out, n * self.wrapped.n_ranks, np.int64))
         return self._status()
 
     cdef int _all_reduce_doubles(
-        self, double* values, Py_ssize_t n_sums, Py_ssize_t n_most,
+        self, double* values, Py_ssize_t n_sums, Py_ssize_t n_maxima,
     ) noexcept:
         with self:
-            out = array_at(values, n_sums + n_most, np.float64)
+            out = as_array(values, n_sums + n_maxima, np.float64)
             gathered = np.array(self.wrapped.all_gather(out.copy()))
             out[:n_sums] = gathered[:, :n_sums].sum(axis=0)
             out[n_sums:] = gathered[:, n_sums:].max(axis=0)
@@ -86,19 +86,26 @@ cdef int all_reduce(void* collectives, int64_t* values_inout, Py_ssize_t n) noex
 
 
 cdef int all_reduce_doubles(
-    void* collectives, double* values_inout, Py_ssize_t n_sums, Py_ssize_t n_most,
+    void* collectives, double* values_inout, Py_ssize_t n_sums, Py_ssize_t n_maxima,
 ) noexcept nogil:
-    """Replace the first n_sums whole numbers by their sums, and the others by their maxima."""
+    """Replace the first n_sums numbers, which are whole, by their sums over all processes.
+
+    The n_maxima numbers behind them are replaced by their maxima. Returns 0 or COLLECTIVE_FAILED.
+    """
     if collectives == NULL:
         return 0
     with gil:
-        return (<KernelCollectives>collectives)._all_reduce_doubles(values_inout, n_sums, n_most)
+        return (<KernelCollectives>collectives)._all_reduce_doubles(values_inout, n_sums, n_maxima)
 
 
 cdef int reduce_scatter(
     void* collectives, int64_t* values_inout, const Py_ssize_t* ends, Py_ssize_t n_pieces,
 ) noexcept nogil:
-    """Replace the integers of the piece of this rank by the sums of those of all processes."""
+    """Replace the integers of this rank's piece by the sums of those of all processes.
+
+    Piece number r ends before ``ends[r]``, where the next one begins. Returns 0 or
+    COLLECTIVE_FAILED.
+    """
     if ends[n_pieces - 1] == 0:
         return 0
     with gil:
@@ -118,7 +125,7 @@ cdef int all_gather(
 # ------------------------------------------------------------------ columns
 
 cdef int64_t count_hist_bins(const Workspace* ws, int first, int last) noexcept nogil:
-    """How many histogram bins some of the features have that the tree sums."""
+    """The number of histogram bins of the features ``summed[first:last]``."""
     cdef int64_t n = 0
     cdef int i
     for i in range(first, last):
@@ -127,13 +134,13 @@ cdef int64_t count_hist_bins(const Workspace* ws, int first, int last) noexcept 
 
 
 cdef void choose_columns(const Shared* shared, Workspace* ws) noexcept nogil:
-    """Choose which of the features that a tree sums are added up and searched here.
+    """Choose which of the features that a tree sums this process adds up and searches.
 
-    If there are many histogram bins, each process gets about as many of them; else, all of them.
-    Splits that depend on other leaves, or that are forced, need the sums of all features.
+    If there are many histogram bins, each process gets about the same number of them; else, it gets
+    all. Splits that depend on other leaves, or that are forced, need the sums of all features.
     """
     cdef int64_t n_hist_bins = count_hist_bins(ws, 0, ws.n_summed)
-    cdef int64_t before = 0
+    cdef int64_t n_previous = 0
     cdef int rank = 0
     cdef int i
     ws.first_searched = 0
@@ -147,10 +154,10 @@ cdef void choose_columns(const Shared* shared, Workspace* ws) noexcept nogil:
     if not ws.shares_columns:
         return
     for i in range(ws.n_summed):
-        while before * shared.n_ranks >= rank * n_hist_bins and rank < shared.n_ranks:
+        while n_previous * shared.n_ranks >= rank * n_hist_bins and rank < shared.n_ranks:
             ws.column_cuts[rank] = i
             rank += 1
-        before += count_hist_bins(ws, i, i + 1)
+        n_previous += count_hist_bins(ws, i, i + 1)
     for rank in range(rank, shared.n_ranks + 1):
         ws.column_cuts[rank] = ws.n_summed
     ws.first_searched = ws.column_cuts[shared.rank]
@@ -160,22 +167,22 @@ cdef void choose_columns(const Shared* shared, Workspace* ws) noexcept nogil:
 # ------------------------------------------------------------------ histograms
 
 cdef Py_ssize_t copy_sums(
-    const Encoding* code, int64_t first, int64_t last, bint back, Histogram* histogram,
+    const Encoding* code, int64_t first, int64_t last, bint restores, Histogram* histogram,
     int64_t* values,
 ) noexcept nogil:
-    """Copy the bins [first, last) of a histogram to `values`, or back.
+    """Copy the bins [first, last) of a histogram to ``values``; if it ``restores``, from there.
 
-    Returns how many integers.
+    Returns the number of integers.
     """
     cdef size_t n = last - first
     cdef Py_ssize_t i
-    if back:
+    if restores:
         memcpy(histogram.gradient + first, values, n * sizeof(int64_t))
     else:
         memcpy(values, histogram.gradient + first, n * sizeof(int64_t))
     if code.compact:
         return n
-    if back:
+    if restores:
         memcpy(histogram.hessian + first, values + n, n * sizeof(int64_t))
         for i in range(n):
             histogram.count[first + i] = <int32_t>values[2 * n + i]
@@ -187,65 +194,69 @@ cdef Py_ssize_t copy_sums(
 
 
 cdef Py_ssize_t copy_features(
-    Workspace* ws, const Leaf* leaf, int first, int end, bint back, int64_t* values,
+    Workspace* ws, const Leaf* leaf, int first, int end, bint restores, int64_t* values,
 ) noexcept nogil:
-    """Copy the histogram bins of the features `summed[first:end]` to `values`, or back.
+    """As `copy_sums`, the histogram bins of the features ``summed[first:end]``.
 
-    Features whose bins lie side by side are copied at once. Returns how many integers.
+    Neighboring features are copied at once.
     """
     cdef const Encoding* code = encoding_of(ws, leaf)
     cdef Py_ssize_t n = 0
-    cdef int at = first
+    cdef int i = first
     cdef int last
-    while at < end:
-        last = at
+    while i < end:
+        last = i
         while last + 1 < end and ws.summed[last + 1] == ws.summed[last] + 1:
             last = last + 1
         n += copy_sums(
-            code, ws.data.offset[ws.summed[at]], ws.data.offset[ws.summed[last] + 1], back,
+            code, ws.data.offset[ws.summed[i]], ws.data.offset[ws.summed[last] + 1], restores,
             &ws.slots[leaf.slot], values + n)
-        at = last + 1
+        i = last + 1
     return n
 
 
 cdef int64_t* reserve_message(Workspace* ws, Py_ssize_t n) noexcept nogil:
     """Memory for a message of n integers; NULL if there is none."""
     cdef void* larger
-    if ws.message_room < n:
+    if ws.message_capacity < n:
         larger = realloc(ws.message, n * sizeof(int64_t))
         if larger == NULL:
             return NULL
         ws.message = <int64_t*>larger
-        ws.message_room = n
+        ws.message_capacity = n
     return ws.message
 
 
 cdef Py_ssize_t copy_piece(
-    Workspace* ws, Leaf** leaves, int n_leaves, int first, int end, bint back,
-    int64_t* others, int n_others, int64_t* values,
+    Workspace* ws, Leaf** leaves, int n_leaves, int first, int end, bint restores,
+    int64_t* extra, int n_extra, int64_t* values,
 ) noexcept nogil:
-    """Copy other integers, and the sums of some features, to a message, or back."""
-    cdef Py_ssize_t n = n_others
+    """Copy the extra integers, and the sums of some features, to a message, or from there.
+
+    Returns the number of integers.
+    """
+    cdef Py_ssize_t n = n_extra
     cdef int i
-    for i in range(n_others):
-        if back:
-            others[i] = values[i]
+    for i in range(n_extra):
+        if restores:
+            extra[i] = values[i]
         else:
-            values[i] = others[i]
+            values[i] = extra[i]
     for i in range(n_leaves):
-        n += copy_features(ws, leaves[i], first, end, back, values + n)
+        n += copy_features(ws, leaves[i], first, end, restores, values + n)
     return n
 
 
 cdef int reduce_histograms(
-    Shared* shared, Workspace* ws, Leaf** leaves, int n_leaves, int64_t* others, int n_others,
+    Shared* shared, Workspace* ws, Leaf** leaves, int n_leaves, int64_t* extra, int n_extra,
 ) noexcept nogil:
-    """Add up the histograms of leaves, and some other integers, in one collective operation.
+    """Add up the histograms of leaves, and some extra integers, in one collective operation.
 
-    Where processes share columns, this one gets the sums of those that it searches.
+    If processes share columns, each gets only the sums of those that it searches. Returns 0 or an
+    error.
     """
     cdef int n_pieces = shared.n_ranks if ws.shares_columns else 1
-    cdef Py_ssize_t size = 3 * ws.data.n_hist_bins * n_leaves + n_pieces * n_others
+    cdef Py_ssize_t size = 3 * ws.data.n_hist_bins * n_leaves + n_pieces * n_extra
     cdef int64_t* values = reserve_message(ws, size + n_pieces)
     cdef Py_ssize_t* ends = <Py_ssize_t*>(values + size)
     cdef Py_ssize_t n = 0
@@ -260,7 +271,7 @@ cdef int reduce_histograms(
             first = ws.column_cuts[piece]
             last = ws.column_cuts[piece + 1]
         n += copy_piece(
-            ws, leaves, n_leaves, first, last, False, others, n_others, values + n)
+            ws, leaves, n_leaves, first, last, False, extra, n_extra, values + n)
         ends[piece] = n
     if ws.shares_columns:
         status = reduce_scatter(shared.collectives, values, ends, n_pieces)
@@ -269,14 +280,14 @@ cdef int reduce_histograms(
     if status == 0:
         copy_piece(
             ws, leaves, n_leaves, ws.first_searched, ws.first_searched + ws.n_searched, True,
-            others, n_others, values + (ends[piece_here - 1] if piece_here > 0 else 0))
+            extra, n_extra, values + (ends[piece_here - 1] if piece_here > 0 else 0))
     return status
 
 
 # ------------------------------------------------------------------ splits
 
 cdef struct Candidate:
-    # The best split of a leaf that a process has found; the set of its bins follows.
+    # A message: the best split that a process has found for a leaf. The set of its bins follows.
     Split split
     SharedSplit shared_split
 
@@ -300,10 +311,10 @@ cdef void write_candidate(
             write_set(ws.scratch.goes_left, ws.data.n_bins[leaf.best.feature], bins)
 
 
-cdef void take_candidate(Workspace* ws, const int64_t* received, Leaf* leaf) noexcept nogil:
-    """Let a leaf have the split of another process if that is better."""
+cdef void merge_candidate(Workspace* ws, const int64_t* received, Leaf* leaf) noexcept nogil:
+    """Give a leaf the split of a process if it is better, with its left side."""
     cdef const Candidate* candidate = <const Candidate*>received
-    if better(&candidate.split, &leaf.best):
+    if is_better(&candidate.split, &leaf.best):
         leaf.best = candidate.split
     if candidate.split.feature == leaf.best.feature and candidate.split.gain > 0:
         leaf.shared_split = candidate.shared_split
@@ -312,7 +323,7 @@ cdef void take_candidate(Workspace* ws, const int64_t* received, Leaf* leaf) noe
 
 
 cdef int list_searched(Siblings* siblings, int n, Leaf** leaves_out) noexcept nogil:
-    """List the leaves of siblings whose best splits are looked for; returns how many."""
+    """List the leaves of siblings that are searched; returns how many."""
     cdef int n_leaves = 0
     cdef int i
     for i in range(n):
@@ -325,8 +336,11 @@ cdef int list_searched(Siblings* siblings, int n, Leaf** leaves_out) noexcept no
     return n_leaves
 
 
-cdef int share_splits(Shared* shared, Workspace* ws, Siblings* siblings, int n) noexcept nogil:
-    """The best splits of leaves, of all that the processes have found in their columns."""
+cdef int exchange_splits(Shared* shared, Workspace* ws, Siblings* siblings, int n) noexcept nogil:
+    """Gather the best splits that the processes have found in their columns, and keep the best.
+
+    Returns 0 or an error.
+    """
     cdef Py_ssize_t size = candidate_size(ws)
     cdef Leaf** leaves = <Leaf**>malloc(2 * n * sizeof(Leaf*))
     cdef int64_t* sent
@@ -345,7 +359,7 @@ cdef int share_splits(Shared* shared, Workspace* ws, Siblings* siblings, int n) 
     status = all_gather(shared.collectives, sent, n_leaves * size, received)
     for i in range(n_leaves if status == 0 else 0):
         for rank in range(shared.n_ranks):
-            take_candidate(ws, received + (rank * n_leaves + i) * size, leaves[i])
+            merge_candidate(ws, received + (rank * n_leaves + i) * size, leaves[i])
         if not leaves[i].best.gain > 0:
             free_slot(ws, leaves[i])
     free(leaves)

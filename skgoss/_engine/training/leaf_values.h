@@ -1,4 +1,5 @@
-/* Sums of a leaf's rows, and its value added to their scores. */
+/* Loops over the rows of a leaf: their sums, and the addition of the leaf's value to their
+   scores. */
 #ifndef SKGOSS_LEAF_VALUES_H
 #define SKGOSS_LEAF_VALUES_H
 
@@ -7,20 +8,20 @@
 #include "simd.h"
 
 /* One loop for each kind of rows: an argument that is always NULL costs nothing in it.
-   `position`: where a record's row is among the gradients; NULL: at its number. */
-static SIMD_INLINE void sum_records_of(const Gradients *rows, const float *hessian,
-                                       const double *weight, const uint32_t *copies,
-                                       const uint32_t *position, const uint64_t *records,
-                                       ptrdiff_t n, uint64_t id_mask, double gradient_scale,
-                                       double hessian_scale, Sums *sums_inout)
+   `position`: of each row, where its gradient is; NULL: at its number. */
+static SIMD_INLINE void sum_leaf_rows(const Gradients *rows, const float *hessian,
+                                      const double *weight, const uint32_t *frequency,
+                                      const uint32_t *position, const uint64_t *records,
+                                      ptrdiff_t n, uint64_t id_mask, double gradient_scale,
+                                      double hessian_scale, Sums *sums_inout)
 {
     const float *gradient = rows->gradient;
     int64_t g = 0, h = 0;
     for (ptrdiff_t i = 0; i < n; i++) {
         ptrdiff_t row = (ptrdiff_t)(records[i] & id_mask);
         row = position ? position[row] : row;
-        g += row_integer(gradient, weight, copies, row, gradient_scale);
-        h += row_integer(hessian, weight, copies, row, hessian_scale);
+        g += row_integer(gradient, weight, frequency, row, gradient_scale);
+        h += row_integer(hessian, weight, frequency, row, hessian_scale);
     }
     sums_inout->gradient += g;
     sums_inout->hessian += h;
@@ -35,19 +36,19 @@ SIMD_KERNEL(add_leaf_rows, (const Gradients *rows, const uint32_t *position,
 {
     const float *h = rows->hessian;
     const double *w = rows->weight;
-    const uint32_t *c = rows->copies;
-    if (position || c)
-        sum_records_of(rows, h, w, c, position, records, n, id_mask, gradient_scale,
-                       hessian_scale, sums_inout);
+    const uint32_t *f = rows->frequency;
+    if (position || f)
+        sum_leaf_rows(rows, h, w, f, position, records, n, id_mask, gradient_scale,
+                      hessian_scale, sums_inout);
     else if (w)
-        sum_records_of(rows, h, w, NULL, NULL, records, n, id_mask, gradient_scale,
-                       hessian_scale, sums_inout);
+        sum_leaf_rows(rows, h, w, NULL, NULL, records, n, id_mask, gradient_scale,
+                      hessian_scale, sums_inout);
     else if (h)
-        sum_records_of(rows, h, NULL, NULL, NULL, records, n, id_mask, gradient_scale,
-                       hessian_scale, sums_inout);
+        sum_leaf_rows(rows, h, NULL, NULL, NULL, records, n, id_mask, gradient_scale,
+                      hessian_scale, sums_inout);
     else
-        sum_records_of(rows, NULL, NULL, NULL, NULL, records, n, id_mask, gradient_scale,
-                       hessian_scale, sums_inout);
+        sum_leaf_rows(rows, NULL, NULL, NULL, NULL, records, n, id_mask, gradient_scale,
+                      hessian_scale, sums_inout);
 }
 
 /* Adds a leaf's value to the scores of n records' rows. */

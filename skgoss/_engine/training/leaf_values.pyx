@@ -1,7 +1,7 @@
 """The values of a tree's leaves, from the exact sums of their rows, and the scores of the rows.
 
-The rows of a leaf lie scattered over all rows. So rows are visited window by window, in each
-window leaf by leaf: what is read and written of a window stays in the cache.
+The rows of a leaf lie scattered over all rows. So rows are visited window by window, and within a
+window leaf by leaf: the gradients and scores of a window stay in the cache.
 """
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
@@ -26,7 +26,7 @@ cdef extern from "leaf_values.h" nogil:
 
 cdef enum:
     ROWS_PER_WINDOW = 32768
-    # The rows of a window for each leaf, so that visits of a leaf are worth it.
+    # Trees of many leaves have larger windows, with at least this number of rows for each leaf.
     ROWS_PER_VISIT = 64
 
 
@@ -54,7 +54,7 @@ cdef void visit_rows(
     const Workspace* ws, const Round* round, bint adds, Py_ssize_t row, Py_ssize_t end_row,
     LeafVisit* leaf_visits,
 ) noexcept nogil:
-    """Sum some rows by leaf, or add the leaves' values to their scores."""
+    """Sum some rows by leaf, or if it ``adds``, add the leaves' values to their scores."""
     cdef Py_ssize_t step = max(ROWS_PER_WINDOW, ROWS_PER_VISIT * <Py_ssize_t>ws.n_leaves)
     cdef const Leaf* leaf
     cdef int index
@@ -69,8 +69,8 @@ cdef void visit_rows(
             visit_leaf(ws, round, adds, index, row, &leaf_visits[index])
 
 
-cdef struct Visits:
-    # Each thread visits a share of the rows, in all trees.
+cdef struct VisitLoop:
+    # Each thread visits a share of the rows in all trees.
     Workspace* trees
     const Round* rounds
     int n_trees
@@ -80,33 +80,33 @@ cdef struct Visits:
     Py_ssize_t max_leaves
 
 
-cdef void visit_share(void* context, Py_ssize_t share, Py_ssize_t end, int thread) noexcept nogil:
-    cdef Visits* visits = <Visits*>context
+cdef void visit_body(void* context, Py_ssize_t share, Py_ssize_t end, int thread) noexcept nogil:
+    cdef VisitLoop* loop = <VisitLoop*>context
     cdef Workspace* ws
     cdef int k
-    for k in range(visits.n_trees):
-        ws = &visits.trees[k]
-        if ws.n_leaves > 1 and not (visits.adds and visits.rounds[k].score == NULL):
+    for k in range(loop.n_trees):
+        ws = &loop.trees[k]
+        if ws.n_leaves > 1 and not (loop.adds and loop.rounds[k].score == NULL):
             visit_rows(
-                ws, &visits.rounds[k], visits.adds, share * visits.n_rows // visits.n_shares,
-                end * visits.n_rows // visits.n_shares,
-                ws.leaf_visits + share * visits.max_leaves)
+                ws, &loop.rounds[k], loop.adds, share * loop.n_rows // loop.n_shares,
+                end * loop.n_rows // loop.n_shares,
+                ws.leaf_visits + share * loop.max_leaves)
 
 
-cdef void add_up(Workspace* ws, const Visits* visits) noexcept nogil:
-    """The sums of a tree's leaves, from those of all shares."""
-    cdef const LeafVisit* of_leaf
+cdef void sum_shares(Workspace* ws, const VisitLoop* loop) noexcept nogil:
+    """Sum the sums of a tree's leaves over all shares."""
+    cdef const LeafVisit* visit
     cdef int leaf, share
     memset(ws.leaf_sums, 0, 2 * ws.n_leaves * sizeof(int64_t))
-    for share in range(visits.n_shares):
+    for share in range(loop.n_shares):
         for leaf in range(ws.n_leaves):
-            of_leaf = &ws.leaf_visits[share * visits.max_leaves + leaf]
-            ws.leaf_sums[2 * leaf] += of_leaf.sums.gradient
-            ws.leaf_sums[2 * leaf + 1] += of_leaf.sums.hessian
+            visit = &ws.leaf_visits[share * loop.max_leaves + leaf]
+            ws.leaf_sums[2 * leaf] += visit.sums.gradient
+            ws.leaf_sums[2 * leaf + 1] += visit.sums.hessian
 
 
 cdef void set_value(Workspace* ws, int index) noexcept nogil:
-    """The value of a leaf from its sums."""
+    """Compute the value of a leaf from its sums."""
     cdef const Leaf* leaf = &ws.leaves[index]
     cdef const int64_t* sums = ws.leaf_sums + 2 * index
     cdef SplitRules rules = ws.rules
@@ -120,8 +120,8 @@ cdef void set_value(Workspace* ws, int index) noexcept nogil:
         clamp(value, leaf.stats.lower, leaf.stats.upper), ws.learning_rate, ws.self_concordance)
 
 
-cdef void fill_single(Workspace* ws) noexcept nogil:
-    """The value of the only leaf of a tree."""
+cdef void fill_stump(Workspace* ws) noexcept nogil:
+    """Set the value and the weight of the only leaf of a tree without a split."""
     ws.leaf_value[0] = 0.0
     ws.leaf_weight[0] = ws.leaves[0].stats.sums.hessian * ws.rules.hessian_unit
 
@@ -129,12 +129,12 @@ cdef void fill_single(Workspace* ws) noexcept nogil:
 cdef int fill_leaves(
     Shared* shared, Workspace* trees, const Round* rounds, int n_trees,
 ) noexcept nogil:
-    """The values of the leaves of some trees, from the exact sums of their rows.
+    """Compute the values of the leaves of some trees, and add them to the scores.
 
-    They are added to the scores.
+    Returns 0 or COLLECTIVE_FAILED.
     """
     cdef int n_shares = trees.n_threads if rounds.gradients.n > MIN_ROWS_FOR_TEAM else 1
-    cdef Visits visits = Visits(
+    cdef VisitLoop loop = VisitLoop(
         trees, rounds, n_trees, False, n_shares, shared.data.n_rows, shared.settings.max_leaves)
     cdef Workspace* ws
     cdef int status = 0
@@ -142,26 +142,26 @@ cdef int fill_leaves(
     for k in range(n_trees):
         for leaf in range(trees[k].n_leaves):
             gather(&trees[k], &trees[k].leaves[leaf], n_shares)
-    parallel_shares(visit_share, &visits, n_shares, 1, n_shares)
+    parallel_shares(visit_body, &loop, n_shares, 1, n_shares)
     for k in range(n_trees):
         ws = &trees[k]
         if ws.n_leaves == 1:
-            fill_single(ws)
+            fill_stump(ws)
             continue
-        add_up(ws, &visits)
+        sum_shares(ws, &loop)
         if shared.collectives != NULL:
             status = all_reduce(shared.collectives, ws.leaf_sums, 2 * ws.n_leaves)
         if status < 0:
             return status
         for leaf in range(ws.n_leaves):
             set_value(ws, leaf)
-    visits.adds = True
-    parallel_shares(visit_share, &visits, n_shares, 1, n_shares)
+    loop.adds = True
+    parallel_shares(visit_body, &loop, n_shares, 1, n_shares)
     return 0
 
 
-cdef Sums sums_below(const Workspace* ws, int child) noexcept nogil:
-    """The sums of a node's child: an inner node, which has a larger number, or a leaf."""
+cdef Sums child_sums(const Workspace* ws, int child) noexcept nogil:
+    """The sums of a node's child: an inner node (``child >= 0``), or the leaf ``~child``."""
     cdef Sums sums
     if child >= 0:
         return ws.nodes[child].stats.sums
@@ -172,15 +172,16 @@ cdef Sums sums_below(const Workspace* ws, int child) noexcept nogil:
 
 
 cdef void fill_nodes(Workspace* ws) noexcept nogil:
-    """The sums and the outputs of the inner nodes, from the sums of the leaves."""
+    """Compute the sums and the outputs of the inner nodes from the sums of the leaves."""
     cdef Node* node
     cdef Sums left, right
     cdef int index
     ws.rules.hessian_unit = 1.0 / ws.hessian_scale
+    # The children of a node have larger numbers.
     for index in range(ws.n_leaves - 2, -1, -1):
         node = &ws.nodes[index]
-        left = sums_below(ws, node.left)
-        right = sums_below(ws, node.right)
+        left = child_sums(ws, node.left)
+        right = child_sums(ws, node.right)
         node.stats.sums.gradient = left.gradient + right.gradient
         node.stats.sums.hessian = left.hessian + right.hessian
         node.stats.output = leaf_output(

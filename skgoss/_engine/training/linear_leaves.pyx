@@ -17,8 +17,7 @@ from skgoss._engine.model.linear_kernels cimport (
 from skgoss._engine.signals cimport end_watch, is_stopped
 from skgoss._engine.threads cimport parallel_for
 from skgoss._engine.training.score cimport add_lines
-from skgoss._engine.training.workspace cimport (
-    MIN_ROWS_FOR_TEAM, Leaf, Round, Shared, Workspace)
+from skgoss._engine.training.workspace cimport MIN_ROWS_FOR_TEAM, Leaf, Round, Shared, Workspace
 
 
 # A leaf whose line is to be fitted.

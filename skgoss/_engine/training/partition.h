@@ -1,7 +1,7 @@
-/* Partition of a node's rows: first a bit for each row, whether it goes left; then a stable move
-   to either side. Two sweeps over all rows or over each block of them, because the first has no
-   branch that depends on the data, and the second moves whole vectors where the processor can
-   compress them (AVX-512). */
+/* Partition of a node's rows: the first pass writes a bit for each row (whether it goes left), the
+   second one moves records to both sides in their order. So the first has no branch that depends
+   on the data, and the second moves whole vectors if the processor can compress them
+   (AVX-512). */
 #ifndef SKGOSS_PARTITION_H
 #define SKGOSS_PARTITION_H
 
@@ -62,8 +62,9 @@ static ptrdiff_t decide_shorts(const uint64_t *records, ptrdiff_t n, uint64_t id
     return decide_codes(records, n, id_mask, column, 2, goes_left, mask_out);
 }
 
-/* Each record is stored where the next of both sides goes, and the next one over it on the wrong
-   side. When one side is full, all others go to the other: nothing is stored outside of either. */
+/* Each record is stored at the end of both sides, and overwritten by the next one on the wrong
+   side. When one side is full, the remaining records go to the other one: nothing is stored outside
+   of either. */
 static void move_plain(const uint64_t *records, ptrdiff_t n, ptrdiff_t n_left,
                        const uint8_t *mask, uint64_t *left_out, uint64_t *right_out)
 {
@@ -80,16 +81,16 @@ static void move_plain(const uint64_t *records, ptrdiff_t n, ptrdiff_t n_left,
         memcpy(right_out + i - left, records + i, (n - i) * sizeof *records);
 }
 
-/* Both records are stored where the next of each side goes, and the next one over the wrong one. */
+/* As move_plain, but both sides must have memory for all records. */
 static ptrdiff_t keep_plain(const uint64_t *records, ptrdiff_t n, const uint8_t *mask,
-                            unsigned flip, uint64_t *kept_out, uint64_t *others_out)
+                            unsigned flip, uint64_t *kept_out, uint64_t *moved_out)
 {
     ptrdiff_t kept = 0;
     for (ptrdiff_t i = 0; i < n; i++) {
         int keeps = (mask[i / 8] ^ flip) >> (i % 8) & 1;
         uint64_t record = records[i];
         kept_out[kept] = record;
-        others_out[i - kept] = record;
+        moved_out[i - kept] = record;
         kept += keeps;
     }
     return kept;
@@ -98,7 +99,7 @@ static ptrdiff_t keep_plain(const uint64_t *records, ptrdiff_t n, const uint8_t 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(_WIN32)
 #include <immintrin.h>
 
-/* Compress to a register, then store: the form that writes memory itself is slow on Zen 4.
+/* Compresses to a register, then stores: the instruction that writes to memory is slow on Zen 4.
    Whole vectors are stored as long as they stay inside their own side. */
 SIMD_FOR_AVX512 static void move_avx512(const uint64_t *records, ptrdiff_t n,
                                         ptrdiff_t n_left, const uint8_t *mask,
@@ -130,18 +131,18 @@ SIMD_FOR_AVX512 static void move_avx512(const uint64_t *records, ptrdiff_t n,
 
 SIMD_FOR_AVX512 static ptrdiff_t keep_avx512(const uint64_t *records, ptrdiff_t n,
                                              const uint8_t *mask, unsigned flip,
-                                             uint64_t *kept_out, uint64_t *others_out)
+                                             uint64_t *kept_out, uint64_t *moved_out)
 {
     ptrdiff_t kept = 0, i = 0;
     for (; i + 8 <= n; i += 8) {
         unsigned m = mask[i / 8] ^ flip;
         __m512i w = _mm512_loadu_si512(records + i);
         _mm512_storeu_si512(kept_out + kept, _mm512_maskz_compress_epi64((__mmask8)m, w));
-        _mm512_storeu_si512(others_out + (i - kept), _mm512_maskz_compress_epi64((__mmask8)~m, w));
+        _mm512_storeu_si512(moved_out + (i - kept), _mm512_maskz_compress_epi64((__mmask8)~m, w));
         kept += bit_count[m];
     }
     return kept + keep_plain(records + i, n - i, mask + i / 8, flip, kept_out + kept,
-                             others_out + (i - kept));
+                             moved_out + (i - kept));
 }
 #endif
 
@@ -159,17 +160,17 @@ static inline void move_records(const uint64_t *records, ptrdiff_t n, ptrdiff_t 
     move_plain(records, n, n_left, mask, left_out, right_out);
 }
 
-/* Moves n records in their order: those that go left, or right, to `kept_out`, which may be where
-   they are, and the others to `others_out`, which has room for n. Returns how many are kept. */
+/* Writes n records in their order: those of the kept side to `kept_out`, which may be where they
+   are, and the others to `moved_out`. Both have memory for n. Returns how many are kept. */
 static inline ptrdiff_t keep_records(const uint64_t *records, ptrdiff_t n, const uint8_t *mask,
-                                     int keeps_left, uint64_t *kept_out, uint64_t *others_out)
+                                     int keeps_left, uint64_t *kept_out, uint64_t *moved_out)
 {
     unsigned flip = keeps_left ? 0 : 255;
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(_WIN32)
     if (simd_level == SIMD_AVX512)
-        return keep_avx512(records, n, mask, flip, kept_out, others_out);
+        return keep_avx512(records, n, mask, flip, kept_out, moved_out);
 #endif
-    return keep_plain(records, n, mask, flip, kept_out, others_out);
+    return keep_plain(records, n, mask, flip, kept_out, moved_out);
 }
 
 #endif

@@ -6,14 +6,14 @@ from skgoss._engine.training.tasks cimport Batch, Task
 from skgoss._engine.training.workspace cimport Leaf, Round, Shared, Workspace
 
 cdef enum:
-    MIN_CHUNK = 1024          # rows that a thread decides or moves at a time, at least
+    MIN_CHUNK = 1024          # the minimum number of rows of a task
 
 
 cdef double choose_left(
     Shared* shared, Workspace* ws, Leaf* leaf, Sums* left_out,
 ) noexcept nogil
 
-cdef double recall_left(Workspace* ws, const Leaf* leaf, Sums* left_out) noexcept nogil
+cdef double restore_left(Workspace* ws, const Leaf* leaf, Sums* left_out) noexcept nogil
 
 cdef void write_set(const uint8_t* goes_left, int n_bins, uint32_t* words_out) noexcept nogil
 

@@ -1,9 +1,9 @@
 """Which bins of a leaf's split go left, and how its rows move to its children.
 
-A stable partition sweeps over all rows of the leaf. One thread leaves those of the larger child
-in their buffer, and moves the others to another one. A leaf that is divided ahead of its turn, or
-by several threads, has all of them moved. If the split column is sparse and few of its stored rows
-leave, only these are moved, and the others stay where they are.
+A stable partition passes over all rows of the leaf. One thread keeps those of the larger child in
+their buffer, and moves the others to another one. In a speculative split, or with several threads,
+all rows are moved. If the split column is sparse and moves few of its stored rows, only these are
+moved, and the others stay in place.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
@@ -12,14 +12,14 @@ from libc.string cimport memcpy, memmove, memset
 from skgoss._engine.binning.store cimport BinColumn, bin_of_code, bin_of_stored
 from skgoss._engine.threads cimport parallel_shares
 from skgoss._engine.training.histogram cimport (
-    clear_rows_histogram, fill_rows_histogram, sums_with)
+    clear_small_histogram, fill_small_histogram, histogram_with)
 from skgoss._engine.training.layout cimport LANE_CODES, Binned, Encoding, Histogram, Sums
 from skgoss._engine.training.split cimport (
-    SCRATCH_CUTS, SCRATCH_ROOM, Bins, Split, add_sums, bin_sums, categories_l2, category_set,
-    feature_bins, held_bins)
+    SCRATCH_CUTS, SCRATCH_PADDING, Bins, Split, add_sums, bin_sums, bins_in_set, categories_l2,
+    category_set, feature_bins)
 from skgoss._engine.training.tasks cimport (
-    Batch, Division, StoredMove, Task, TaskBody, add_task, item_at, begin_adding, end_adding,
-    let_follow)
+    Batch, Division, StoredMove, Task, TaskBody, add_task, item_at, lock_tasks, publish_tasks,
+    set_continuation)
 from skgoss._engine.training.workspace cimport (
     MIN_ROWS_FOR_TEAM, ROOT_BUFFER, Leaf, Round, Shared, Workspace, encoding_of, gallop,
     next_buffer)
@@ -36,31 +36,31 @@ cdef extern from "partition.h" nogil:
         uint64_t* left_out, uint64_t* right_out)
     Py_ssize_t keep_records(
         const uint64_t* records, Py_ssize_t n, const uint8_t* mask, bint keeps_left,
-        uint64_t* kept_out, uint64_t* others_out)
+        uint64_t* kept_out, uint64_t* moved_out)
 
 cdef enum:
-    # Rows whose records are in the nearest cache when they are moved.
+    # Rows whose records stay in the nearest cache until they are moved.
     ROW_BLOCK = 1024
     MAX_SHARES = 64           # of rows, one for each thread
-    # The cost of finding a stored row, in rows moved from a leaf to its children.
+    # Finding a stored row takes as long as moving this number of rows to the children.
     ROWS_PER_STORED = 4
 
 # ------------------------------------------------------------------ the two sides of a split
 
 cdef Sums sums_up_to(
-    const Bins* bins, const Encoding* encoding, const Split* split, int32_t* room,
+    const Bins* bins, const Encoding* encoding, const Split* split, int32_t* buffer,
 ) noexcept nogil:
-    """Sums over the bins that go left of a cut. ``room``: a number for each bin."""
+    """The sums of the bins that go left of a cut. ``buffer`` holds a number for each bin."""
     cdef Sums sums
     cdef int i, b
     cdef int n = min(split.bin + 1, bins.n_bins)
     memset(&sums, 0, sizeof(Sums))
     if split.missing_left and bins.missing_bin > split.bin:
         sums = bin_sums(bins, bins.missing_bin, encoding)
-    if bins.held != NULL:
-        n = held_bins(bins, 0, n, room)
+    if bins.occupied != NULL:
+        n = bins_in_set(bins, 0, n, buffer)
     for i in range(n):
-        b = i if bins.held == NULL else room[i]
+        b = i if bins.occupied == NULL else buffer[i]
         if b != bins.missing_bin or split.missing_left:
             sums = add_sums(sums, bin_sums(bins, b, encoding))
     return sums
@@ -69,7 +69,7 @@ cdef Sums sums_up_to(
 cdef void decide_bins(
     const Binned* data, const Split* split, uint8_t* goes_left_out,
 ) noexcept nogil:
-    """Which bins go left of a cut, 1, or right, 0."""
+    """Write which bins go left of a cut (1) or right (0)."""
     memset(goes_left_out, 0, data.n_bins[split.feature])
     memset(goes_left_out, 1, min(split.bin + 1, data.n_bins[split.feature]))
     if data.missing_bin[split.feature] >= 0:
@@ -77,14 +77,18 @@ cdef void decide_bins(
 
 
 cdef void write_set(const uint8_t* goes_left, int n_bins, uint32_t* words_out) noexcept nogil:
-    """The bins that go left, as bits of words, which must be 0."""
+    """Set the bits of the bins that go left in words that are 0."""
     cdef int b
     for b in range(n_bins):
         words_out[b // 32] |= <uint32_t>goes_left[b] << (b % 32)
 
 
-cdef double recall_left(Workspace* ws, const Leaf* leaf, Sums* left_out) noexcept nogil:
-    """What `choose_left` finds, of a leaf whose best split another process may have found."""
+cdef double restore_left(Workspace* ws, const Leaf* leaf, Sums* left_out) noexcept nogil:
+    """Restore what `choose_left` has written where the split was found, perhaps elsewhere.
+
+    That is ``scratch.goes_left`` and the sums of the left side; returns the ridge penalty of the
+    children. The process that found the split has sent them: see `exchange_splits`.
+    """
     cdef const uint32_t* words = ws.left_sets + leaf.mask * ws.set_size
     cdef int b
     if ws.data.categorical[leaf.best.feature]:
@@ -99,12 +103,15 @@ cdef double recall_left(Workspace* ws, const Leaf* leaf, Sums* left_out) noexcep
 cdef double choose_left(
     Shared* shared, Workspace* ws, Leaf* leaf, Sums* left_out,
 ) noexcept nogil:
-    """Which bins of a leaf's split go left, and their sums; the ridge penalty below it."""
+    """Write the bins of a leaf's split that go left to ``scratch.goes_left``, and their sums.
+
+    Returns the ridge penalty of the children.
+    """
     cdef const Binned* data = &ws.data
     cdef const Encoding* encoding = encoding_of(ws, leaf)
     cdef double* scratch = shared.scratch[ws.thread]
-    cdef int64_t* room = <int64_t*>(
-        scratch + SCRATCH_CUTS * (shared.max_bins + SCRATCH_ROOM))
+    cdef int64_t* buffer = <int64_t*>(
+        scratch + SCRATCH_CUTS * (shared.max_bins + SCRATCH_PADDING))
     cdef double l2 = ws.rules.l2
     cdef bint is_filled = leaf.slot < 0 and ws.n_tiles == 0
     cdef Histogram histogram
@@ -112,10 +119,10 @@ cdef double choose_left(
     if leaf.slot < 0:
         gather(ws, leaf, 1)
     if is_filled:
-        fill_rows_histogram(shared, ws, leaf, NULL)
-    histogram = sums_with(shared, ws, leaf, leaf.best.feature)
+        fill_small_histogram(shared, ws, leaf, NULL)
+    histogram = histogram_with(shared, ws, leaf, leaf.best.feature)
     bins = feature_bins(
-        data, &histogram, leaf.best.feature, &leaf.stats.sums, encoding, room)
+        data, &histogram, leaf.best.feature, &leaf.stats.sums, encoding, buffer)
     if data.categorical[leaf.best.feature]:
         left_out[0] = category_set(
             &bins, encoding, &leaf.stats, &ws.rules, &leaf.best, scratch, ws.scratch.goes_left)
@@ -124,7 +131,7 @@ cdef double choose_left(
         decide_bins(data, &leaf.best, ws.scratch.goes_left)
         left_out[0] = sums_up_to(&bins, encoding, &leaf.best, <int32_t*>scratch)
     if is_filled:
-        clear_rows_histogram(shared, ws, leaf)
+        clear_small_histogram(shared, ws, leaf)
     return l2
 
 
@@ -134,27 +141,27 @@ cdef Py_ssize_t decide_sparse(
     const BinColumn* column, const uint64_t* records, Py_ssize_t n, uint64_t id_mask,
     const uint8_t* goes_left, uint8_t* mask_out,
 ) noexcept nogil:
-    """Decide by a sparse column: all rows go with the default bin but some of the stored ones.
+    """Decide by a sparse column: all rows go with the default bin, except some of the stored ones.
 
-    The leaf's rows and the stored ones are both ascending: whichever is behind jumps ahead.
+    The leaf's rows and the stored rows are both ascending, and are merged by galloping.
     """
-    cdef bint others_left = goes_left[column.default_bin]
-    cdef Py_ssize_t n_left = n if others_left else 0
+    cdef bint default_left = goes_left[column.default_bin]
+    cdef Py_ssize_t n_left = n if default_left else 0
     cdef Py_ssize_t i = 0
-    cdef int64_t at = 0
-    memset(mask_out, 255 if others_left else 0, (n + 7) // 8)
-    while i < n and at < column.length:
-        at = gallop(
-            column.rows, at, column.length, <uint32_t>0xFFFFFFFF, records[i] & id_mask)
-        if at == column.length:
+    cdef int64_t entry = 0
+    memset(mask_out, 255 if default_left else 0, (n + 7) // 8)
+    while i < n and entry < column.length:
+        entry = gallop(
+            column.rows, entry, column.length, <uint32_t>0xFFFFFFFF, records[i] & id_mask)
+        if entry == column.length:
             break
-        i = gallop(records, i, n, id_mask, column.rows[at])
-        if i < n and (records[i] & id_mask) == column.rows[at]:
-            if goes_left[bin_of_stored(column, column.stored[at])] != others_left:
+        i = gallop(records, i, n, id_mask, column.rows[entry])
+        if i < n and (records[i] & id_mask) == column.rows[entry]:
+            if goes_left[bin_of_stored(column, column.stored[entry])] != default_left:
                 mask_out[i // 8] ^= <uint8_t>(1 << (i % 8))
-                n_left += -1 if others_left else 1
+                n_left += -1 if default_left else 1
             i += 1
-            at += 1
+            entry += 1
     return n_left
 
 
@@ -162,7 +169,7 @@ cdef Py_ssize_t decide(
     const BinColumn* column, const uint64_t* records, Py_ssize_t n, uint64_t id_mask,
     const uint8_t* goes_left, uint8_t* mask_out,
 ) noexcept nogil:
-    """Write a bit for each row of a leaf, whether it goes left; returns how many do."""
+    """Write a bit for each row of a leaf: whether it goes left. Returns how many do."""
     if column.width == 1:
         return decide_bytes(
             records, n, id_mask, <const uint8_t*>column.codes, goes_left, mask_out)
@@ -175,12 +182,12 @@ cdef Py_ssize_t decide(
 cdef Py_ssize_t partition_in_place(
     const BinColumn* column, const uint64_t* records, Py_ssize_t n, uint64_t id_mask,
     const uint8_t* goes_left, bint keeps_left, uint8_t* mask, uint64_t* kept_out,
-    uint64_t* others_out,
+    uint64_t* moved_out,
 ) noexcept nogil:
     """Write the records of one side to ``kept_out``, which may be where they are.
 
-    Those of the other side follow in ``others_out``, behind room for as many. Returns how many
-    are kept. ``mask``: a byte for eight rows of a block.
+    Those of the other side are written to ``moved_out`` from the number of kept records on.
+    Returns this number. ``mask`` holds a byte for eight rows of a block.
     """
     cdef Py_ssize_t n_kept = 0
     cdef Py_ssize_t first = 0
@@ -190,147 +197,150 @@ cdef Py_ssize_t partition_in_place(
         decide(column, records + first, m, id_mask, goes_left, mask)
         n_kept += keep_records(
             records + first, m, mask, keeps_left, kept_out + n_kept,
-            others_out + first - n_kept)
+            moved_out + first - n_kept)
         first += m
-    memmove(others_out + n_kept, others_out, (n - n_kept) * sizeof(uint64_t))
+    memmove(moved_out + n_kept, moved_out, (n - n_kept) * sizeof(uint64_t))
     return n_kept
 
 
 # ------------------------------------------------------------------ rows of leaves
 
-cdef Py_ssize_t copy_staying(
-    const Workspace* ws, const uint64_t* records, Py_ssize_t n, Py_ssize_t n_staying,
+cdef Py_ssize_t copy_remaining(
+    const Workspace* ws, const uint64_t* records, Py_ssize_t n, Py_ssize_t n_remaining,
     uint64_t* out,
 ) noexcept nogil:
     """Of some records of a leaf, copy those that no sparse column has moved; returns how many.
 
-    They are at most ``n_staying``, for which there is room.
+    ``out`` holds ``n_remaining`` records, which must be their number.
     """
     cdef Py_ssize_t n_copied = 0
     cdef Py_ssize_t i
-    # Every record is stored, and the next one over it if it has left: no branch to mispredict.
+    # Every record is stored, and overwritten by the next one if it was moved: there is no branch
+    # to mispredict.
     for i in range(n):
-        if n_copied == n_staying:
+        if n_copied == n_remaining:
             break
         out[n_copied] = records[i]
-        n_copied += ws.stays[records[i] & ws.encoding.id_mask]
+        n_copied += ws.in_root_leaf[records[i] & ws.encoding.id_mask]
     return n_copied
 
 
-cdef Py_ssize_t count_staying(
+cdef Py_ssize_t count_remaining(
     const Workspace* ws, const uint64_t* records, Py_ssize_t n,
 ) noexcept nogil:
-    """Count the records that `copy_staying` copies."""
-    cdef Py_ssize_t n_staying = 0
+    """Count the records that `copy_remaining` copies."""
+    cdef Py_ssize_t n_remaining = 0
     cdef Py_ssize_t i
     for i in range(n):
-        n_staying += ws.stays[records[i] & ws.encoding.id_mask]
-    return n_staying
+        n_remaining += ws.in_root_leaf[records[i] & ws.encoding.id_mask]
+    return n_remaining
 
 
-cdef struct Gathering:
-    # Each thread has a share of the rows of a leaf.
+cdef struct GatherLoop:
+    # Each thread gets a share of the rows of a leaf.
     const Workspace* ws
     const uint64_t* records
     uint64_t* out
     Py_ssize_t size           # of a share
-    Py_ssize_t[MAX_SHARES] n_staying
+    Py_ssize_t[MAX_SHARES] n_remaining
     Py_ssize_t[MAX_SHARES] n_before
 
 
-cdef void count_share(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
-    cdef Gathering* all = <Gathering*>context
-    all.n_staying[first // all.size] = count_staying(all.ws, all.records + first, end - first)
+cdef void count_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    cdef GatherLoop* loop = <GatherLoop*>context
+    loop.n_remaining[first // loop.size] = count_remaining(
+        loop.ws, loop.records + first, end - first)
 
 
-cdef void copy_share(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
-    cdef Gathering* all = <Gathering*>context
-    cdef Py_ssize_t share = first // all.size
-    copy_staying(
-        all.ws, all.records + first, end - first, all.n_staying[share],
-        all.out + all.n_before[share])
+cdef void copy_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    cdef GatherLoop* loop = <GatherLoop*>context
+    cdef Py_ssize_t share = first // loop.size
+    copy_remaining(
+        loop.ws, loop.records + first, end - first, loop.n_remaining[share],
+        loop.out + loop.n_before[share])
 
 
-cdef void gather_shares(Gathering* all, Py_ssize_t n, int n_threads) noexcept nogil:
-    """Copy the staying ones of n records, by several threads."""
-    cdef Py_ssize_t n_staying = 0
+cdef void gather_shares(GatherLoop* loop, Py_ssize_t n, int n_threads) noexcept nogil:
+    """Copy those of n records that remain in a leaf, by several threads."""
+    cdef Py_ssize_t n_remaining = 0
     cdef Py_ssize_t i
-    all.size = (n + n_threads - 1) // n_threads
-    parallel_shares(count_share, all, n, all.size, n_threads)
-    for i in range((n + all.size - 1) // all.size):
-        all.n_before[i] = n_staying
-        n_staying += all.n_staying[i]
-    parallel_shares(copy_share, all, n, all.size, n_threads)
+    loop.size = (n + n_threads - 1) // n_threads
+    parallel_shares(count_body, loop, n, loop.size, n_threads)
+    for i in range((n + loop.size - 1) // loop.size):
+        loop.n_before[i] = n_remaining
+        n_remaining += loop.n_remaining[i]
+    parallel_shares(copy_body, loop, n, loop.size, n_threads)
 
 
-cdef uint64_t* gathered(const Workspace* ws, const Leaf* leaf) noexcept nogil:
-    """Where the rows of a leaf are brought together: at the end of its range in the next buffer.
+cdef uint64_t* gather_target(const Workspace* ws, const Leaf* leaf) noexcept nogil:
+    """Where the rows of a leaf are gathered: at the end of its range in the next buffer.
 
-    Those that have left it fill the first part.
+    The beginning of the range holds the rows that were removed from it.
     """
-    return ws.records[next_buffer(leaf)] + leaf.begin + leaf.n_left_behind
+    return ws.records[next_buffer(leaf)] + leaf.begin + leaf.n_removed
 
 
 cdef void end_gather(Leaf* leaf) noexcept nogil:
-    """Note that the rows of a leaf are together."""
+    """Update the range of a leaf whose rows have been gathered."""
     leaf.buffer = next_buffer(leaf)
-    leaf.begin += leaf.n_left_behind
-    leaf.n_left_behind = 0
+    leaf.begin += leaf.n_removed
+    leaf.n_removed = 0
 
 
 cdef void gather(Workspace* ws, Leaf* leaf, int n_threads) noexcept nogil:
-    """Bring the rows of a leaf together, where stored rows of sparse columns have left it."""
+    """Gather the rows of a leaf if splits by sparse columns have removed some of its range."""
     cdef Py_ssize_t n = leaf.end - leaf.begin
-    cdef Gathering all
-    if leaf.n_left_behind == 0:
+    cdef GatherLoop loop
+    if leaf.n_removed == 0:
         return
-    all.ws = ws
-    all.records = ws.records[leaf.buffer] + leaf.begin
-    all.out = gathered(ws, leaf)
+    loop.ws = ws
+    loop.records = ws.records[leaf.buffer] + leaf.begin
+    loop.out = gather_target(ws, leaf)
     n_threads = min(n_threads, <int>MAX_SHARES)
     if n_threads == 1 or n < MIN_ROWS_FOR_TEAM:
-        copy_staying(ws, all.records, n, n - leaf.n_left_behind, all.out)
+        copy_remaining(ws, loop.records, n, n - leaf.n_removed, loop.out)
     else:
-        gather_shares(&all, n, n_threads)
+        gather_shares(&loop, n, n_threads)
     end_gather(leaf)
 
 
-cdef struct RootIndex:
+cdef struct IndexLoop:
     const uint32_t* ids       # ascending; NULL: all rows
     Py_ssize_t n
     Py_ssize_t n_rows         # of the store
-    uint8_t* stays
+    uint8_t* in_root_leaf
     uint32_t* position
 
 
-cdef void index_block(void* context, Py_ssize_t begin, Py_ssize_t end, int thread) noexcept nogil:
-    cdef RootIndex* root = <RootIndex*>context
+cdef void index_body(void* context, Py_ssize_t begin, Py_ssize_t end, int thread) noexcept nogil:
+    cdef IndexLoop* loop = <IndexLoop*>context
     cdef Py_ssize_t first, last, i
-    if root.ids == NULL:
-        memset(root.stays + begin, True, end - begin)
+    if loop.ids == NULL:
+        memset(loop.in_root_leaf + begin, True, end - begin)
         return
-    first = root.ids[begin] if begin > 0 else 0
-    last = root.ids[end] if end < root.n else root.n_rows
-    memset(root.stays + first, False, last - first)
+    first = loop.ids[begin] if begin > 0 else 0
+    last = loop.ids[end] if end < loop.n else loop.n_rows
+    memset(loop.in_root_leaf + first, False, last - first)
     for i in range(begin, end):
-        root.stays[root.ids[i]] = True
-        root.position[root.ids[i]] = <uint32_t>i
+        loop.in_root_leaf[loop.ids[i]] = True
+        loop.position[loop.ids[i]] = <uint32_t>i
 
 
 cdef void index_root(Shared* shared, Workspace* ws, const Round* round) noexcept nogil:
-    """Let all rows of the round stay with the root's records, and note where there they are."""
+    """Mark the rows of the round as those of the root, and index its records by row."""
     cdef Py_ssize_t n = round.gradients.n
-    cdef RootIndex root = RootIndex(
-        round.gradients.ids, n, shared.data.n_rows, ws.stays, ws.root_position)
+    cdef IndexLoop loop = IndexLoop(
+        round.gradients.ids, n, shared.data.n_rows, ws.in_root_leaf, ws.root_position)
     if n == 0:
-        memset(ws.stays, False, root.n_rows)
+        memset(ws.in_root_leaf, False, loop.n_rows)
     parallel_shares(
-        index_block, &root, n, ROW_BLOCK, ws.n_threads if n > MIN_ROWS_FOR_TEAM else 1)
+        index_body, &loop, n, ROW_BLOCK, ws.n_threads if n > MIN_ROWS_FOR_TEAM else 1)
 
 
 cdef const uint8_t* by_code(const Workspace* ws, const BinColumn* column) noexcept nogil:
-    """Which codes of a column go left; bins where it is sparse. Only bytes are shared."""
+    """Which codes of a column go left; for sparse columns, which bins."""
     cdef int c
+    # Only codes of one byte may be those of a bundle, and differ from the bins.
     if column.width == 0 or column.default_bin < 0:
         return ws.scratch.goes_left
     for c in range(LANE_CODES):
@@ -341,11 +351,11 @@ cdef const uint8_t* by_code(const Workspace* ws, const BinColumn* column) noexce
 cdef void keep_larger(
     Workspace* ws, const Leaf* parent, const BinColumn* column, Leaf* left, Leaf* right,
 ) noexcept nogil:
-    """Move the rows of a leaf to its children, but let those of the larger one stay."""
+    """Move the rows of a leaf to its children; those of the larger one stay in their buffer."""
     cdef bint keeps_left = left.stats.sums.count >= right.stats.sums.count
     cdef Leaf* kept = left if keeps_left else right
     cdef Leaf* other = right if keeps_left else left
-    # The root's records, which sparse columns know by row, are left as they are.
+    # The root's records are not overwritten: `take_stored` finds them by row.
     kept.buffer = 0 if parent.buffer == ROOT_BUFFER else parent.buffer
     other.buffer = next_buffer(kept)
     kept.begin = parent.begin
@@ -357,7 +367,7 @@ cdef void keep_larger(
 
 
 cdef void start_children(const Leaf* parent, Leaf* left, Leaf* right) noexcept nogil:
-    """Let the children have the range of their parent's rows, in the other buffer."""
+    """Give the children the range of their parent's rows, in the next buffer."""
     left.buffer = right.buffer = next_buffer(parent)
     left.begin = left.end = right.begin = parent.begin
     right.end = parent.end
@@ -368,12 +378,12 @@ cdef void partition_rows(
 ) noexcept nogil:
     """Move the rows of a leaf to its children.
 
-    A leaf that is divided ahead of its turn may get its rows back, so its records stay whole.
+    A speculative split may be undone, so the records of its leaf are not overwritten.
     """
     cdef const uint64_t* records
     cdef Py_ssize_t n, n_left
     gather(ws, parent, 1)
-    if not ws.divides_ahead:
+    if not ws.is_speculative:
         keep_larger(ws, parent, column, left, right)
         return
     start_children(parent, left, right)
@@ -393,31 +403,31 @@ cdef StoredMove start_stored(
     const Shared* shared, const Workspace* ws, const Leaf* parent, const BinColumn* column,
     Leaf* left, Leaf* right,
 ) noexcept nogil:
-    """Let the stored rows of a column leave for one child, and the others stay for the other."""
+    """Prepare to move the stored rows of a column to one child, and keep the others in place."""
     cdef StoredMove move
-    cdef bint others_left = column.rows != NULL and ws.scratch.goes_left[column.default_bin]
+    cdef bint default_left = column.rows != NULL and ws.scratch.goes_left[column.default_bin]
     move.column = column
-    move.small = right if others_left else left
-    move.large = left if others_left else right
+    move.small = right if default_left else left
+    move.large = left if default_left else right
     move.sampled = ws.n_rows < shared.data.n_rows
     move.large.begin = parent.begin
     move.large.end = parent.end
     move.large.buffer = parent.buffer
     move.small.buffer = next_buffer(parent)
-    move.small.begin = parent.begin + parent.n_left_behind
-    move.n_most = min(parent.end - move.small.begin, move.small.stats.sums.count)
+    move.small.begin = parent.begin + parent.n_removed
+    move.max_moved = min(parent.end - move.small.begin, move.small.stats.sums.count)
     move.out = ws.records[move.small.buffer] + move.small.begin
-    # The other buffer has room for the rows that stay.
+    # This range of the other buffer is not used as long as rows stay in place.
     move.taken = ws.records[next_buffer(move.small)] + move.small.begin
-    move.is_shared = column.length <= parent.end - move.small.begin
+    move.in_parallel = column.length <= parent.end - move.small.begin
     return move
 
 
 cdef bint moves_stored_rows(const StoredMove* move, const Leaf* parent) noexcept nogil:
-    """Whether few rows leave a leaf, and a sparse column tells which.
+    """Whether a split by a sparse column moves few rows of a leaf, and so only these.
 
-    Only where the leaf's records are the root's, which nothing overwrites as long as the rows
-    that stay behind are mixed with those that left.
+    The leaf's records must be the root's: these are never overwritten, so ranges that contain
+    removed rows stay valid.
     """
     return (
         move.column.rows != NULL
@@ -431,36 +441,37 @@ cdef Py_ssize_t take_stored(
     Workspace* ws, const StoredMove* move, Py_ssize_t first, Py_ssize_t last,
     uint64_t* records_out,
 ) noexcept nogil:
-    """Of some stored rows, copy the records of those that leave; returns how many.
+    """Of some stored rows, copy the records of those that move; returns how many.
 
-    They are at most ``n_most``, for which there is room.
+    They are at most ``max_moved``, the size of ``records_out``.
     """
     cdef const BinColumn* column = move.column
-    cdef bint others_left = ws.scratch.goes_left[column.default_bin]
-    cdef const uint64_t* root = ws.records[ROOT_BUFFER]
+    cdef bint default_left = ws.scratch.goes_left[column.default_bin]
+    cdef const uint64_t* root_records = ws.records[ROOT_BUFFER]
     cdef Py_ssize_t n = 0
-    cdef bint leaves
+    cdef bint moves
     cdef uint32_t row
     cdef int64_t i
-    # Every record is stored, and the next one over it if it stays: no branch to mispredict.
+    # Every record is stored, and overwritten by the next one if it stays: there is no branch to
+    # mispredict.
     for i in range(first, last):
-        if n == move.n_most:
+        if n == move.max_moved:
             break
         row = column.rows[i]
-        leaves = ws.stays[row] & (
-            ws.scratch.goes_left[bin_of_stored(column, column.stored[i])] != others_left)
-        records_out[n] = root[ws.root_position[row] if move.sampled else row]
-        ws.stays[row] ^= leaves
-        n += leaves
+        moves = ws.in_root_leaf[row] & (
+            ws.scratch.goes_left[bin_of_stored(column, column.stored[i])] != default_left)
+        records_out[n] = root_records[ws.root_position[row] if move.sampled else row]
+        ws.in_root_leaf[row] ^= moves
+        n += moves
     return n
 
 
 cdef void end_stored(
     const StoredMove* move, const Leaf* parent, Py_ssize_t n_taken,
 ) noexcept nogil:
-    """Note how many rows leave."""
+    """Update the ranges of the children by the number of rows that were moved."""
     move.small.end = move.small.begin + n_taken
-    move.large.n_left_behind = parent.n_left_behind + n_taken
+    move.large.n_removed = parent.n_removed + n_taken
 
 
 cdef void rows_to_children(
@@ -477,8 +488,9 @@ cdef void rows_to_children(
 
 # ------------------------------------------------------------------ several threads
 #
-# The rows of a leaf, or the stored rows of its column, are looked through in chunks. What is found
-# of each is counted; then a second list of tasks writes it to where those before it end.
+# There are two passes over chunks of the rows of a leaf, or of the stored rows of its column. Tasks
+# of the first pass find rows and count them. Then it is known where those of each chunk begin, and
+# tasks of the second pass write them there.
 
 cdef void decide_task(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
     """Decide which of some rows of a leaf go left."""
@@ -502,26 +514,26 @@ cdef void move_task(Shared* shared, Batch* batch, Task* task, int thread) noexce
 
 
 cdef void count_task(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
-    """Count which of some records of a leaf no sparse column has moved."""
+    """Count those of some records of a leaf that no sparse column has moved."""
     cdef Division* division = &batch.divisions[task.index]
     cdef const Workspace* ws = division.ws
-    task.n_found = count_staying(
+    task.n_found = count_remaining(
         ws, ws.records[division.parent.buffer] + division.parent.begin + task.first,
         task.end - task.first)
 
 
 cdef void gather_task(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
-    """Bring some rows of a leaf together with the others."""
+    """Gather some rows of a leaf."""
     cdef Division* division = &batch.divisions[task.index]
     cdef Workspace* ws = division.ws
     cdef const Leaf* leaf = &division.parent
-    copy_staying(
+    copy_remaining(
         ws, ws.records[leaf.buffer] + leaf.begin + task.first, task.end - task.first,
-        task.n_found, gathered(ws, leaf) + task.n_before)
+        task.n_found, gather_target(ws, leaf) + task.n_before)
 
 
 cdef void take_task(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
-    """Take some stored rows of a column out of a leaf."""
+    """Find those of some stored rows of a column that move."""
     cdef Division* division = &batch.divisions[task.index]
     cdef const StoredMove* move = &division.stored
     task.n_found = take_stored(
@@ -529,15 +541,15 @@ cdef void take_task(Shared* shared, Batch* batch, Task* task, int thread) noexce
 
 
 cdef void copy_task(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
-    """Bring the stored rows that were taken out together."""
+    """Copy the stored rows that were found in a chunk behind those of earlier chunks."""
     cdef const StoredMove* move = &batch.divisions[task.index].stored
     memcpy(move.out + task.n_before, move.taken + task.first, task.n_found * sizeof(uint64_t))
 
 
-cdef void list_first(
-    Batch* batch, int index, Py_ssize_t n, Py_ssize_t size, TaskBody body, TaskBody follow,
+cdef void list_first_pass(
+    Batch* batch, int index, Py_ssize_t n, Py_ssize_t size, TaskBody body, TaskBody continuation,
 ) noexcept nogil:
-    """List the tasks that look through n rows in chunks."""
+    """List the tasks of the first pass, over n rows."""
     cdef Division* division = &batch.divisions[index]
     cdef Py_ssize_t first = 0
     division.first_chunk = batch.tasks.n
@@ -545,11 +557,13 @@ cdef void list_first(
         add_task(batch, body, index, 0, first, min(first + size, n))
         first += size
     division.end_chunk = batch.tasks.n
-    let_follow(batch, division.first_chunk, &division.n_open, follow)
+    set_continuation(batch, division.first_chunk, &division.n_open, continuation)
 
 
-cdef void list_second(Batch* batch, int index, TaskBody body, TaskBody follow) noexcept nogil:
-    """List the tasks that write what is found in each chunk, after what those before it have."""
+cdef void list_second_pass(
+    Batch* batch, int index, TaskBody body, TaskBody continuation,
+) noexcept nogil:
+    """List the tasks of the second pass, which write what the first pass has found."""
     cdef Division* division = &batch.divisions[index]
     cdef const Task* found
     cdef Task* task
@@ -564,21 +578,21 @@ cdef void list_second(Batch* batch, int index, TaskBody body, TaskBody follow) n
         task.n_found = found.n_found
         task.n_before = division.n_found
         division.n_found += task.n_found
-    let_follow(batch, first, &division.n_open, follow)
+    set_continuation(batch, first, &division.n_open, continuation)
 
 
 cdef void after_take(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
     cdef Division* division = &batch.divisions[task.index]
-    begin_adding(batch)
-    list_second(batch, task.index, copy_task, batch.after_move)
+    lock_tasks(batch)
+    list_second_pass(batch, task.index, copy_task, batch.after_move)
     end_stored(&division.stored, &division.parent, division.n_found)
-    end_adding(batch)
+    publish_tasks(batch)
 
 
 cdef void after_count(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
-    begin_adding(batch)
-    list_second(batch, task.index, gather_task, after_gather)
-    end_adding(batch)
+    lock_tasks(batch)
+    list_second_pass(batch, task.index, gather_task, after_gather)
+    publish_tasks(batch)
 
 
 cdef void after_gather(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
@@ -588,25 +602,25 @@ cdef void after_gather(Shared* shared, Batch* batch, Task* task, int thread) noe
 
 cdef void after_decide(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
     cdef Division* division = &batch.divisions[task.index]
-    begin_adding(batch)
-    list_second(batch, task.index, move_task, batch.after_move)
+    lock_tasks(batch)
+    list_second_pass(batch, task.index, move_task, batch.after_move)
     division.left.end = division.right.begin = division.left.begin + division.n_found
-    end_adding(batch)
+    publish_tasks(batch)
 
 
 cdef void list_decisions(Batch* batch, int index) noexcept nogil:
-    """List the tasks that decide where the rows of a leaf go, which are together."""
+    """List the tasks that decide where the rows of a leaf go, once these are gathered."""
     cdef Division* division = &batch.divisions[index]
     start_children(&division.parent, division.left, division.right)
-    begin_adding(batch)
-    list_first(
+    lock_tasks(batch)
+    list_first_pass(
         batch, index, division.parent.end - division.parent.begin, batch.chunk_size, decide_task,
         after_decide)
-    end_adding(batch)
+    publish_tasks(batch)
 
 
 cdef void list_rows(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
-    """List the first tasks of those that move the rows of a leaf to its children."""
+    """List the first tasks that move the rows of a leaf to its children."""
     cdef Division* division = &batch.divisions[task.index]
     cdef Workspace* ws = division.ws
     cdef const Leaf* parent = &division.parent
@@ -615,20 +629,20 @@ cdef void list_rows(Shared* shared, Batch* batch, Task* task, int thread) noexce
     move[0] = start_stored(
         shared, ws, parent, division.column, division.left, division.right)
     if not moves_stored_rows(move, parent):
-        if parent.n_left_behind > 0:
-            begin_adding(batch)
-            list_first(
+        if parent.n_removed > 0:
+            lock_tasks(batch)
+            list_first_pass(
                 batch, task.index, parent.end - parent.begin, batch.chunk_size, count_task,
                 after_count)
-            end_adding(batch)
+            publish_tasks(batch)
         else:
             list_decisions(batch, task.index)
-    elif move.is_shared and division.column.length > 0:
-        begin_adding(batch)
-        list_first(
+    elif move.in_parallel and division.column.length > 0:
+        lock_tasks(batch)
+        list_first_pass(
             batch, task.index, division.column.length, batch.chunk_size // ROWS_PER_STORED,
             take_task, after_take)
-        end_adding(batch)
+        publish_tasks(batch)
     else:
         end_stored(
             move, parent, take_stored(ws, move, 0, division.column.length, move.out))
@@ -636,9 +650,9 @@ cdef void list_rows(Shared* shared, Batch* batch, Task* task, int thread) noexce
 
 
 cdef void return_rows(Workspace* ws, const Leaf* parent, const Leaf* child) noexcept nogil:
-    """Let the rows of a child be its parent's again."""
+    """Undo the move of stored rows to a child of a speculative split."""
     cdef const uint64_t* records = ws.records[child.buffer]
     cdef Py_ssize_t i
     if parent.buffer == ROOT_BUFFER and child.buffer != ROOT_BUFFER:
         for i in range(child.begin, child.end):
-            ws.stays[records[i] & ws.encoding.id_mask] = True
+            ws.in_root_leaf[records[i] & ws.encoding.id_mask] = True

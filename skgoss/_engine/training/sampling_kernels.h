@@ -1,4 +1,4 @@
-/* The vectorized loops of samples of rows. All work row by row. */
+/* The vectorized loops of samples of rows. All of them treat each row by itself. */
 #ifndef SKGOSS_SAMPLING_H
 #define SKGOSS_SAMPLING_H
 
@@ -8,29 +8,29 @@
 
 #include "simd.h"
 
-/* Rows whose numbers stay in the first cache between the loops over them. */
+/* Rows whose numbers stay in the nearest cache between the loops over them. */
 #define SAMPLING_TILE 1024
 
-/* How many numbers `list_kept` may write beyond those that it returns. */
-#define LIST_SPARE 16
+/* The numbers that `compress` may write beyond those that it returns. */
+#define COMPRESS_SPARE 16
 
 /* ---------------------------------------------------------------------------- lists */
 
-static ptrdiff_t list_kept_plain(const uint8_t *kept, const uint32_t *values, uint32_t first,
+static ptrdiff_t compress_plain(const uint8_t *kept, const uint32_t *values, uint32_t first,
                                  ptrdiff_t n, uint32_t *numbers_out)
 {
-    ptrdiff_t at = 0;
+    ptrdiff_t n_listed = 0;
     for (ptrdiff_t i = 0; i < n; i++) {
-        numbers_out[at] = values ? values[i] : first + (uint32_t)i;
-        at += kept[i];
+        numbers_out[n_listed] = values ? values[i] : first + (uint32_t)i;
+        n_listed += kept[i];
     }
-    return at;
+    return n_listed;
 }
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(_WIN32)
 #include <immintrin.h>
 
-SIMD_FOR_AVX512 static ptrdiff_t list_kept_avx512(const uint8_t *kept, const uint32_t *values,
+SIMD_FOR_AVX512 static ptrdiff_t compress_avx512(const uint8_t *kept, const uint32_t *values,
                                                   uint32_t first, ptrdiff_t n,
                                                   uint32_t *numbers_out)
 {
@@ -47,21 +47,21 @@ SIMD_FOR_AVX512 static ptrdiff_t list_kept_avx512(const uint8_t *kept, const uin
         out += __builtin_popcount(mask);
         numbers = _mm512_add_epi32(numbers, _mm512_set1_epi32(16));
     }
-    out += list_kept_plain(kept + i, values ? values + i : NULL, first + (uint32_t)i, n - i, out);
+    out += compress_plain(kept + i, values ? values + i : NULL, first + (uint32_t)i, n - i, out);
     return out - numbers_out;
 }
 #endif
 
-/* Lists the values where `kept` is 1 and not 0; if they are NULL, the positions, counted from
-   `first` on. Returns how many. */
-static inline ptrdiff_t list_kept(const uint8_t *kept, const uint32_t *values, uint32_t first,
+/* Writes the values where `kept` is 1 and not 0; if they are NULL, the positions, which begin with
+   `first`. Returns their number. */
+static inline ptrdiff_t compress(const uint8_t *kept, const uint32_t *values, uint32_t first,
                                   ptrdiff_t n, uint32_t *numbers_out)
 {
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(_WIN32)
     if (simd_level == SIMD_AVX512)
-        return list_kept_avx512(kept, values, first, n, numbers_out);
+        return compress_avx512(kept, values, first, n, numbers_out);
 #endif
-    return list_kept_plain(kept, values, first, n, numbers_out);
+    return compress_plain(kept, values, first, n, numbers_out);
 }
 
 SIMD_KERNEL(count_kept, (const uint8_t *kept, ptrdiff_t n, int64_t *n_out), (kept, n, n_out))
@@ -88,7 +88,7 @@ static SIMD_INLINE uint64_t row_bits(uint64_t row_key, uint64_t row)
     return mix_bits(row_key + row * 0x9E3779B97F4A7C15u);
 }
 
-/* Which rows have a hash below `threshold`, of 53 bits. */
+/* Keeps the rows whose hashes, of 53 bits, are below `threshold`. */
 SIMD_KERNEL(bag_rows, (uint64_t row_key, uint64_t threshold, ptrdiff_t first, ptrdiff_t n,
              uint8_t *kept_out), (row_key, threshold, first, n, kept_out))
 {
@@ -99,9 +99,9 @@ SIMD_KERNEL(bag_rows, (uint64_t row_key, uint64_t threshold, ptrdiff_t first, pt
 /* ------------------------------------------------------------------------- one side */
 
 /* Keys that fall as the sum over the scores of a row's |gradient| * weight rises: the bits of
-   floats that are not negative are ordered as they are. Scores lie `stride` apart, and so do
-   the weights of each, unless `weight_stride` is 0: then they have the same. Of each `step`
-   rows only the first has a key. */
+   nonnegative floats have the order of their values. The gradients of different scores lie `stride`
+   apart, their weights `weight_stride`, which is 0 if all have the same. Only every `step`-th row
+   has a key. */
 static SIMD_INLINE void rank_tile(const float *gradient, ptrdiff_t stride, int n_scores,
                                   const double *weight, ptrdiff_t weight_stride,
                                   ptrdiff_t step, int n, uint32_t *keys_out)
@@ -111,10 +111,10 @@ static SIMD_INLINE void rank_tile(const float *gradient, ptrdiff_t stride, int n
         total[i] = 0;
     for (int k = 0; k < n_scores; k++) {
         const float *values = gradient + k * stride;
-        const double *times = weight ? weight + k * weight_stride : NULL;
-        if (times)
+        const double *weights = weight ? weight + k * weight_stride : NULL;
+        if (weights)
             for (int i = 0; i < n; i++)
-                total[i] += (float)(fabsf(values[i * step]) * times[i * step]);
+                total[i] += (float)(fabsf(values[i * step]) * weights[i * step]);
         else
             for (int i = 0; i < n; i++)
                 total[i] += fabsf(values[i * step]);
@@ -126,7 +126,7 @@ static SIMD_INLINE void rank_tile(const float *gradient, ptrdiff_t stride, int n
     }
 }
 
-/* At most SAMPLING_TILE rows. */
+/* The keys of at most SAMPLING_TILE rows: see rank_tile. */
 SIMD_KERNEL(rank_rows, (const float *gradient, ptrdiff_t stride, int n_scores,
              const double *weight, ptrdiff_t weight_stride, ptrdiff_t step, int n,
              uint32_t *keys_out),
@@ -144,7 +144,7 @@ static SIMD_INLINE uint32_t row_draw(uint64_t row_key, uint64_t row)
     return (uint32_t)(row_bits(row_key, row) >> 33) + 1;
 }
 
-/* Which rows have a key of at most `last_key` or a draw of at most `last_draw`. */
+/* Keeps the rows with a key of at most `last_key` or a draw of at most `last_draw`. */
 SIMD_KERNEL(keep_either, (const uint32_t *keys, uint32_t last_key, uint64_t row_key,
              uint32_t last_draw, ptrdiff_t first, ptrdiff_t n, uint8_t *kept_out),
             (keys, last_key, row_key, last_draw, first, n, kept_out))
@@ -165,7 +165,7 @@ SIMD_KERNEL(draw_rows, (uint64_t row_key, const uint32_t *restrict rows,
     }
 }
 
-/* Which numbers are from `low` to `high`; adds how many are below. */
+/* Keeps the numbers from `low` to `high`; adds the number of those below to `n_below`. */
 SIMD_KERNEL(keep_between, (const uint32_t *values, uint32_t low, uint32_t high, ptrdiff_t n,
              uint8_t *kept_out, int64_t *n_below), (values, low, high, n, kept_out, n_below))
 {
@@ -177,7 +177,7 @@ SIMD_KERNEL(keep_between, (const uint32_t *values, uint32_t low, uint32_t high, 
     *n_below += below;
 }
 
-/* Adds 1 to the numbers that equal `threshold`, but for the first `n_left` of them. */
+/* Adds 1 to the numbers that equal `threshold`, except for the first `n_left` of them. */
 SIMD_KERNEL(raise_equals, (uint32_t threshold, ptrdiff_t n, uint32_t *values, int64_t *n_left),
             (threshold, n, values, n_left))
 {
@@ -207,13 +207,14 @@ SIMD_KERNEL(find_range, (const uint32_t *values, ptrdiff_t n, uint32_t *low_out,
     *high_out = high;
 }
 
-/* Multiplies what some rows have. */
+/* Multiplies the values of some rows. */
 static inline void scale_rows(const uint32_t *rows, ptrdiff_t n, float factor, float *values)
 {
     for (ptrdiff_t i = 0; i < n; i++)
         values[rows[i]] *= factor;
 }
 
+/* Sets the values of some rows. */
 static inline void set_rows(const uint32_t *rows, ptrdiff_t n, float value, float *values)
 {
     for (ptrdiff_t i = 0; i < n; i++)

@@ -21,7 +21,8 @@ def one_side_draws(
 def one_side_sample(
     gradient: NDArray[np.float32], hessian: NDArray[np.float32],
     weight: NDArray[np.float64] | None, n_top: int, n_other: int, seed: int, round: int,
-    n_threads: int, constant_hessian: bool = ..., room: NDArray[np.uint32] | None = ...,
+    n_threads: int, constant_hessian: bool = ...,
+    scratch: NDArray[np.uint32] | None = ...,
 ) -> NDArray[np.uint32]: ...
 
 def count_digits(

@@ -1,4 +1,4 @@
-"""Which rows and which features a tree sees."""
+"""Samples of rows and features: which of them a tree is grown on."""
 
 from libc.math cimport sqrt
 from libc.stdint cimport (
@@ -14,9 +14,9 @@ from skgoss._engine.threads cimport parallel_shares, run_shares
 
 cdef extern from "sampling_kernels.h" nogil:
     enum:
-        LIST_SPARE
+        COMPRESS_SPARE
         SAMPLING_TILE
-    Py_ssize_t list_kept(
+    Py_ssize_t compress(
         const uint8_t* kept, const uint32_t* values, uint32_t first, Py_ssize_t n,
         uint32_t* numbers_out)
     void count_kept(const uint8_t* kept, Py_ssize_t n, int64_t* n_out)
@@ -45,8 +45,8 @@ cdef enum:
     BLOCK = 8192
     # Of a digit of a radix selection; its counters stay in the first cache.
     DIGIT_BITS = 10
-    # The approximate number of rows that one-side sampling guesses from; there are at least
-    # MIN_PILOT_STRIDE times as many.
+    # About the maximum number of rows of the pilot sample from which one-side sampling estimates a
+    # threshold. It has at most every MIN_PILOT_STRIDE-th row.
     MAX_PILOT_ROWS = 8192
     MIN_PILOT_STRIDE = 64
     # The largest draw of a row.
@@ -57,23 +57,24 @@ cdef double WINDOW_SIGMAS = 5.0
 
 
 cdef int sample_features(
-    const int32_t* pool, int n_pool, double fraction, uint64_t node_key, int32_t* sample_out,
+    const int32_t* candidates, int n_candidates, double fraction, uint64_t node_key,
+    int32_t* sample_out,
 ) noexcept nogil:
-    """Draw fraction * n_pool, rounded, of the pool, but one at least, in the pool's order.
+    """Draw a fraction of the candidates, rounded, but at least one, in their order.
 
-    Returns how many. Selection sampling (Knuth, TAOCP 2, 3.4.2, algorithm S) with keyed draws.
+    Returns their number. Selection sampling (Knuth, TAOCP 2, 3.4.2, algorithm S) with keyed draws.
     """
-    cdef int n_wanted = <int>max(1.0, fraction * n_pool + 0.5)
-    cdef int taken = 0
+    cdef int n_sampled = <int>max(1.0, fraction * n_candidates + 0.5)
+    cdef int n_drawn = 0
     cdef int i
-    if n_wanted >= n_pool:
-        memcpy(sample_out, pool, n_pool * sizeof(int32_t))
-        return n_pool
-    for i in range(n_pool):
-        if below(draw(node_key, i), n_pool - i) < n_wanted - taken:
-            sample_out[taken] = pool[i]
-            taken += 1
-    return taken
+    if n_sampled >= n_candidates:
+        memcpy(sample_out, candidates, n_candidates * sizeof(int32_t))
+        return n_candidates
+    for i in range(n_candidates):
+        if below(draw(node_key, i), n_candidates - i) < n_sampled - n_drawn:
+            sample_out[n_drawn] = candidates[i]
+            n_drawn += 1
+    return n_drawn
 
 
 # ------------------------------------------------------------------ bagging
@@ -82,17 +83,17 @@ cdef int sample_features(
 cdef double DRAWS = 2.0**53
 
 
-cdef struct Bag:
+cdef struct BagLoop:
     uint64_t row_key
     uint64_t threshold
     Py_ssize_t first
     uint8_t* kept
 
 
-cdef void bag_block(void* context, Py_ssize_t begin, Py_ssize_t end, int thread) noexcept nogil:
-    cdef Bag* bag = <Bag*>context
+cdef void bag_body(void* context, Py_ssize_t begin, Py_ssize_t end, int thread) noexcept nogil:
+    cdef BagLoop* loop = <BagLoop*>context
     bag_rows(
-        bag.row_key, bag.threshold, bag.first + begin, end - begin, bag.kept + begin)
+        loop.row_key, loop.threshold, loop.first + begin, end - begin, loop.kept + begin)
 
 
 def bagging_mask(Py_ssize_t n_rows, double fraction, uint64_t seed, uint64_t round,
@@ -104,33 +105,33 @@ def bagging_mask(Py_ssize_t n_rows, double fraction, uint64_t seed, uint64_t rou
     """
     kept = np.empty(n_rows, dtype=np.bool_)
     cdef uint8_t[::1] view = kept.view(np.uint8)
-    cdef Bag bag
+    cdef BagLoop loop
     if n_rows == 0:
         return kept
-    bag = Bag(key(seed, BAGGING, round), <uint64_t>(fraction * DRAWS), first, &view[0])
-    run_shares(bag_block, &bag, n_rows, BLOCK, n_threads, n_rows)
+    loop = BagLoop(key(seed, BAGGING, round), <uint64_t>(fraction * DRAWS), first, &view[0])
+    run_shares(bag_body, &loop, n_rows, BLOCK, n_threads, n_rows)
     return kept
 
 
-cdef struct RowLists:
+cdef struct RowListLoop:
     const uint8_t* kept
     int64_t* start            # of the rows of each block, and the end
     uint32_t* rows
 
 
-cdef void count_block(void* context, Py_ssize_t begin, Py_ssize_t end, int thread) noexcept nogil:
-    cdef RowLists* lists = <RowLists*>context
-    count_kept(lists.kept + begin, end - begin, &lists.start[begin // BLOCK + 1])
+cdef void count_body(void* context, Py_ssize_t begin, Py_ssize_t end, int thread) noexcept nogil:
+    cdef RowListLoop* loop = <RowListLoop*>context
+    count_kept(loop.kept + begin, end - begin, &loop.start[begin // BLOCK + 1])
 
 
-cdef void list_block(void* context, Py_ssize_t begin, Py_ssize_t end, int thread) noexcept nogil:
-    cdef RowLists* lists = <RowLists*>context
-    cdef uint32_t* rows_out = lists.rows + lists.start[begin // BLOCK]
-    cdef uint32_t[SAMPLING_TILE + LIST_SPARE] listed
+cdef void list_body(void* context, Py_ssize_t begin, Py_ssize_t end, int thread) noexcept nogil:
+    cdef RowListLoop* loop = <RowListLoop*>context
+    cdef uint32_t* rows_out = loop.rows + loop.start[begin // BLOCK]
+    cdef uint32_t[SAMPLING_TILE + COMPRESS_SPARE] listed
     cdef Py_ssize_t start, n_listed
     for start from begin <= start < end by SAMPLING_TILE:
-        n_listed = list_kept(
-            lists.kept + start, NULL, <uint32_t>start,
+        n_listed = compress(
+            loop.kept + start, NULL, <uint32_t>start,
             min(<Py_ssize_t>SAMPLING_TILE, end - start), listed)
         memcpy(rows_out, listed, n_listed * sizeof(uint32_t))
         rows_out += n_listed
@@ -143,18 +144,18 @@ def kept_rows(mask: NDArray[np.bool_], int n_threads=1) -> NDArray[np.uint32]:
     cdef Py_ssize_t n_blocks = (n + BLOCK - 1) // BLOCK
     cdef int64_t[::1] start = np.zeros(n_blocks + 1, dtype=np.int64)
     cdef Py_ssize_t block
-    cdef RowLists lists
+    cdef RowListLoop loop
     cdef uint32_t[::1] rows_out
     if n == 0:
         return np.empty(0, dtype=np.uint32)
-    lists.kept, lists.start = &kept[0], &start[0]
-    run_shares(count_block, &lists, n, BLOCK, n_threads, n)
+    loop.kept, loop.start = &kept[0], &start[0]
+    run_shares(count_body, &loop, n, BLOCK, n_threads, n)
     for block in range(n_blocks):
         start[block + 1] += start[block]
     rows_out = rows = np.empty(start[n_blocks], dtype=np.uint32)
     if start[n_blocks] > 0:
-        lists.rows = &rows_out[0]
-        run_shares(list_block, &lists, n, BLOCK, n_threads, n)
+        loop.rows = &rows_out[0]
+        run_shares(list_body, &loop, n, BLOCK, n_threads, n)
     return rows
 
 
@@ -163,11 +164,11 @@ def kept_rows(mask: NDArray[np.bool_], int n_threads=1) -> NDArray[np.uint32]:
 # Gradient-based one-side sampling (GOSS; Ke et al., NeurIPS 2017, algorithm 2): the rows with the
 # largest gradients, and some of the others, which are drawn.
 #
-# Keys are the smaller, the larger a row's gradients are. Draws are hashes, and 0 for the rows
-# with the smallest keys. A sample has the rows with the smallest draws. Selecting both thresholds
-# among all rows would take several sweeps. So they are first looked for in windows, from an
-# estimate, and all rows are read once: only those that the windows leave in question, and those
-# that are surely taken, are kept for what follows.
+# The larger a row's gradients, the smaller is its key. A row's draw is a hash of its number, but 0
+# for the rows with the smallest keys. The sample has the rows with the smallest draws. Selecting
+# both thresholds among all rows would take several passes. So each is first searched in a window
+# around an estimate. One pass over all rows keeps only those up to the upper ends of the windows,
+# and the thresholds are selected among these.
 
 
 cdef struct Window:
@@ -176,9 +177,9 @@ cdef struct Window:
 
 
 cdef struct Threshold:
-    uint32_t value       # of the last number taken
-    int64_t n_equal      # how many that are equal are taken, first rows first
-    bint all_equal       # all of them
+    uint32_t value       # the largest number taken
+    int64_t n_equal      # the numbers taken that equal it, those of the first rows
+    bint all_equal       # whether these are all that equal it
 
 
 cdef struct Goss:
@@ -190,20 +191,20 @@ cdef struct Goss:
     uint64_t row_key
     int n_threads
     Py_ssize_t n_blocks
-    # Of the rows that are kept; each block of rows has its range.
+    # Of the rows that are kept, those of block b from position b * BLOCK on.
     uint32_t* rows
     uint32_t* keys
     uint32_t* draws
     # By block.
     int64_t* n_kept
-    int64_t* n_below     # of their keys or draws, how many are below the window
-    int64_t* n_inside
+    int64_t* n_below     # of the keys or draws of these rows, those below the window
+    int64_t* n_inside    # those in the window
 
 
-cdef Threshold select_few(uint32_t* values, int64_t n, int64_t n_wanted) noexcept nogil:
-    """The threshold that takes the ``n_wanted`` smallest, by radix selection.
+cdef Threshold select_threshold(uint32_t* values, int64_t n, int64_t n_smallest) noexcept nogil:
+    """The threshold that takes the ``n_smallest`` values, by radix selection.
 
-    Leaves in ``values`` only those that equal the threshold.
+    Moves the values that equal the threshold to the front of ``values``.
     """
     cdef uint32_t[1 << DIGIT_BITS] count
     cdef int64_t n_below = 0
@@ -218,7 +219,7 @@ cdef Threshold select_few(uint32_t* values, int64_t n, int64_t n_wanted) noexcep
         for i in range(n):
             count[(values[i] - low) >> shift] += 1
         digit = 0
-        while n_below + count[digit] < n_wanted:
+        while n_below + count[digit] < n_smallest:
             n_below += count[digit]
             digit += 1
         n_kept = 0
@@ -228,20 +229,20 @@ cdef Threshold select_few(uint32_t* values, int64_t n, int64_t n_wanted) noexcep
         n = n_kept
         find_range(values, n, &low, &high)
     threshold.value = low
-    threshold.n_equal = n_wanted - n_below
+    threshold.n_equal = n_smallest - n_below
     threshold.all_equal = threshold.n_equal == n
     return threshold
 
 
 cdef Window expected_keys(const Goss* goss, int64_t n_top) noexcept nogil:
-    """The window in which the threshold of the keys is expected, by those of some rows."""
+    """The window in which the threshold of the keys is expected, estimated from a pilot sample."""
     cdef Py_ssize_t step = max(<Py_ssize_t>MIN_PILOT_STRIDE, goss.n // MAX_PILOT_ROWS)
     cdef Py_ssize_t n = goss.n // step
     cdef double share = n_top / <double>goss.n
     cdef double spread = WINDOW_SIGMAS * sqrt(n * share * (1.0 - share))
     cdef int64_t low = <int64_t>(n * share - spread)
     cdef int64_t high = <int64_t>(n * share + spread) + 2
-    cdef uint32_t* again = goss.draws + n
+    cdef uint32_t* copied_keys = goss.draws + n
     cdef Py_ssize_t tile, start
     cdef Window window
     for tile in range((n + SAMPLING_TILE - 1) // SAMPLING_TILE):
@@ -251,16 +252,16 @@ cdef Window expected_keys(const Goss* goss, int64_t n_top) noexcept nogil:
             goss.weight + start * step if goss.weight != NULL else NULL,
             goss.weight_stride, step, <int>min(<Py_ssize_t>SAMPLING_TILE, n - start),
             goss.draws + start)
-    memcpy(again, goss.draws, n * sizeof(uint32_t))
-    window.low = select_few(goss.draws, n, low).value if low > 0 else 0
-    window.high = select_few(again, n, high).value if high <= n else UINT32_MAX
+    memcpy(copied_keys, goss.draws, n * sizeof(uint32_t))
+    window.low = select_threshold(goss.draws, n, low).value if low > 0 else 0
+    window.high = select_threshold(copied_keys, n, high).value if high <= n else UINT32_MAX
     return window
 
 
-cdef Window expected_draws(int64_t n_rest, int64_t n_other) noexcept nogil:
-    """The window in which the threshold of the draws is expected: they are like random numbers."""
-    cdef double share = n_other / <double>n_rest
-    cdef double spread = WINDOW_SIGMAS * sqrt(share * (1.0 - share) / n_rest)
+cdef Window expected_draws(int64_t n_remaining, int64_t n_other) noexcept nogil:
+    """The window in which the threshold of the draws is expected: they are uniform."""
+    cdef double share = n_other / <double>n_remaining
+    cdef double spread = WINDOW_SIGMAS * sqrt(share * (1.0 - share) / n_remaining)
     cdef Window window
     window.low = 1 + <uint32_t>(max(share - spread, 0.0) * (MAX_DRAW - 1))
     window.high = 1 + <uint32_t>(min(share + spread, 1.0) * (MAX_DRAW - 1))
@@ -271,9 +272,9 @@ cdef void sift_block(
     const Goss* goss, Py_ssize_t block, Window window, const uint32_t* values,
     uint32_t* inside_out,
 ) noexcept nogil:
-    """Copy the numbers of a block that are in a window, and count those below it."""
+    """Copy the values of a block that are in a window, and count those below it."""
     cdef uint8_t[SAMPLING_TILE] kept
-    cdef uint32_t[SAMPLING_TILE + LIST_SPARE] found
+    cdef uint32_t[SAMPLING_TILE + COMPRESS_SPARE] found
     cdef uint32_t* out = inside_out
     cdef Py_ssize_t tile, start, m, n_found
     goss.n_below[block] = 0
@@ -282,7 +283,7 @@ cdef void sift_block(
         m = min(<Py_ssize_t>SAMPLING_TILE, goss.n_kept[block] - start)
         keep_between(
             values + start, window.low, window.high, m, kept, &goss.n_below[block])
-        n_found = list_kept(kept, values + start, 0, m, found)
+        n_found = compress(kept, values + start, 0, m, found)
         memcpy(out, found, n_found * sizeof(uint32_t))
         out += n_found
     goss.n_inside[block] = out - inside_out
@@ -291,13 +292,13 @@ cdef void sift_block(
 cdef void keep_block(
     const Goss* goss, Py_ssize_t block, uint32_t last_key, uint32_t last_draw,
 ) noexcept nogil:
-    """Keep the rows of a block with a key or a draw of at most some number."""
+    """Keep the rows of a block whose key or draw is not above its limit."""
     cdef uint8_t[SAMPLING_TILE] kept
     cdef uint32_t[SAMPLING_TILE] keys
-    cdef uint32_t[SAMPLING_TILE + LIST_SPARE] found
+    cdef uint32_t[SAMPLING_TILE + COMPRESS_SPARE] found
     cdef Py_ssize_t last = min((block + 1) * <Py_ssize_t>BLOCK, goss.n)
-    cdef Py_ssize_t at = block * BLOCK
-    cdef Py_ssize_t first = at
+    cdef Py_ssize_t out = block * BLOCK
+    cdef Py_ssize_t first = block * BLOCK
     cdef Py_ssize_t m, n_found
     while first < last:
         m = min(<Py_ssize_t>SAMPLING_TILE, last - first)
@@ -306,21 +307,21 @@ cdef void keep_block(
             goss.weight + first if goss.weight != NULL else NULL, goss.weight_stride,
             1, <int>m, keys)
         keep_either(keys, last_key, goss.row_key, last_draw, first, m, kept)
-        n_found = list_kept(kept, NULL, <uint32_t>first, m, found)
-        memcpy(goss.rows + at, found, n_found * sizeof(uint32_t))
-        list_kept(kept, keys, 0, m, found)
-        memcpy(goss.keys + at, found, n_found * sizeof(uint32_t))
-        at += n_found
+        n_found = compress(kept, NULL, <uint32_t>first, m, found)
+        memcpy(goss.rows + out, found, n_found * sizeof(uint32_t))
+        compress(kept, keys, 0, m, found)
+        memcpy(goss.keys + out, found, n_found * sizeof(uint32_t))
+        out += n_found
         first += m
-    goss.n_kept[block] = at - block * BLOCK
+    goss.n_kept[block] = out - block * BLOCK
 
 
 cdef bint find_threshold(
-    const Goss* goss, uint32_t* inside, int64_t n_wanted, Threshold* threshold_out,
+    const Goss* goss, uint32_t* inside, int64_t n_smallest, Threshold* threshold_out,
 ) noexcept nogil:
-    """The threshold that takes the ``n_wanted`` smallest numbers, if it is in the window.
+    """Find the threshold that takes the ``n_smallest`` numbers; False if it is not in the window.
 
-    ``inside``: the numbers in the window, block by block; they are used up.
+    ``inside`` has the numbers in the window, block by block; they are overwritten.
     """
     cdef int64_t n_below = 0
     cdef int64_t n_inside = 0
@@ -331,14 +332,14 @@ cdef bint find_threshold(
             goss.n_inside[block] * sizeof(uint32_t))
         n_below += goss.n_below[block]
         n_inside += goss.n_inside[block]
-    if not n_below < n_wanted <= n_below + n_inside:
+    if not n_below < n_smallest <= n_below + n_inside:
         return False
-    threshold_out[0] = select_few(inside, n_inside, n_wanted - n_below)
+    threshold_out[0] = select_threshold(inside, n_inside, n_smallest - n_below)
     return True
 
 
 cdef void drop_equals(const Goss* goss, Threshold threshold, uint32_t* values) noexcept nogil:
-    """Move the equals that are not taken, the last rows, above the threshold."""
+    """Raise the values that equal the threshold and are not taken, those of the last rows."""
     cdef int64_t n_left = threshold.n_equal
     cdef Py_ssize_t block
     if not threshold.all_equal:
@@ -346,43 +347,50 @@ cdef void drop_equals(const Goss* goss, Threshold threshold, uint32_t* values) n
             raise_equals(threshold.value, goss.n_kept[block], values + block * BLOCK, &n_left)
 
 
-cdef struct Sifting:
+cdef struct SiftLoop:
     const Goss* goss
     Window keys
     Window draws
     uint32_t last_key         # that is taken
 
 
-cdef void sift_keys(void* context, Py_ssize_t at, Py_ssize_t end, int thread) noexcept nogil:
-    cdef Sifting* sifting = <Sifting*>context
-    cdef const Goss* goss = sifting.goss
-    keep_block(goss, at // BLOCK, sifting.keys.high, sifting.draws.high)
-    sift_block(goss, at // BLOCK, sifting.keys, goss.keys + at, goss.draws + at)
+cdef void sift_keys_body(
+    void* context, Py_ssize_t first, Py_ssize_t end, int thread,
+) noexcept nogil:
+    cdef SiftLoop* loop = <SiftLoop*>context
+    cdef const Goss* goss = loop.goss
+    keep_block(goss, first // BLOCK, loop.keys.high, loop.draws.high)
+    sift_block(goss, first // BLOCK, loop.keys, goss.keys + first, goss.draws + first)
 
 
-cdef void sift_draws(void* context, Py_ssize_t at, Py_ssize_t end, int thread) noexcept nogil:
-    cdef Sifting* sifting = <Sifting*>context
-    cdef const Goss* goss = sifting.goss
+cdef void sift_draws_body(
+    void* context, Py_ssize_t first, Py_ssize_t end, int thread,
+) noexcept nogil:
+    cdef SiftLoop* loop = <SiftLoop*>context
+    cdef const Goss* goss = loop.goss
     draw_rows(
-        goss.row_key, goss.rows + at, goss.keys + at, sifting.last_key,
-        goss.n_kept[at // BLOCK], goss.draws + at)
-    # From here on, nobody needs the keys.
-    sift_block(goss, at // BLOCK, sifting.draws, goss.draws + at, goss.keys + at)
+        goss.row_key, goss.rows + first, goss.keys + first, loop.last_key,
+        goss.n_kept[first // BLOCK], goss.draws + first)
+    # The keys are no longer needed, so the draws in the window replace them.
+    sift_block(goss, first // BLOCK, loop.draws, goss.draws + first, goss.keys + first)
 
 
 cdef bint find_draws(
     const Goss* goss, Window keys, Window draws, int64_t n_top, int64_t n_other,
     Threshold* threshold_out,
 ) noexcept nogil:
-    """The draws of rows that may be taken, and their threshold, if windows hold both thresholds."""
-    cdef Sifting sifting = Sifting(goss, keys, draws, 0)
+    """Find the draws of rows that may be taken, and their threshold.
+
+    False if one of the thresholds is not in its window.
+    """
+    cdef SiftLoop loop = SiftLoop(goss, keys, draws, 0)
     cdef Threshold threshold
-    parallel_shares(sift_keys, &sifting, goss.n, BLOCK, goss.n_threads)
+    parallel_shares(sift_keys_body, &loop, goss.n, BLOCK, goss.n_threads)
     if not find_threshold(goss, goss.draws, n_top, &threshold):
         return False
     drop_equals(goss, threshold, goss.keys)
-    sifting.last_key = threshold.value
-    parallel_shares(sift_draws, &sifting, goss.n, BLOCK, goss.n_threads)
+    loop.last_key = threshold.value
+    parallel_shares(sift_draws_body, &loop, goss.n, BLOCK, goss.n_threads)
     if not find_threshold(goss, goss.keys, n_top + n_other, threshold_out):
         return False
     drop_equals(goss, threshold_out[0], goss.draws)
@@ -393,22 +401,22 @@ cdef void take_block(
     const Goss* goss, Py_ssize_t block, uint32_t threshold, float factor,
     float* gradient, float* hessian, bint constant_hessian,
 ) noexcept nogil:
-    """Move the rows of a block that are taken to its front; scale those that were drawn."""
+    """Write the rows of a block that are taken, and scale those that were drawn."""
     cdef uint8_t[SAMPLING_TILE] kept
-    cdef uint32_t[SAMPLING_TILE + LIST_SPARE] drawn
-    cdef uint32_t[SAMPLING_TILE + LIST_SPARE] taken
+    cdef uint32_t[SAMPLING_TILE + COMPRESS_SPARE] drawn
+    cdef uint32_t[SAMPLING_TILE + COMPRESS_SPARE] taken
     cdef int64_t n_tops = 0
-    cdef Py_ssize_t at = block * BLOCK
-    cdef Py_ssize_t first = at
-    cdef Py_ssize_t out = at
-    cdef Py_ssize_t last = at + goss.n_kept[block]
+    cdef Py_ssize_t begin = block * BLOCK
+    cdef Py_ssize_t first = begin
+    cdef Py_ssize_t out = begin
+    cdef Py_ssize_t last = begin + goss.n_kept[block]
     cdef Py_ssize_t m, n_drawn, n_taken, k
     while first < last:
         m = min(<Py_ssize_t>SAMPLING_TILE, last - first)
         keep_between(goss.draws + first, 1, threshold, m, kept, &n_tops)
-        n_drawn = list_kept(kept, goss.rows + first, 0, m, drawn)
+        n_drawn = compress(kept, goss.rows + first, 0, m, drawn)
         keep_between(goss.draws + first, 0, threshold, m, kept, &n_tops)
-        n_taken = list_kept(kept, goss.rows + first, 0, m, taken)
+        n_taken = compress(kept, goss.rows + first, 0, m, taken)
         memcpy(goss.keys + out, taken, n_taken * sizeof(uint32_t))
         for k in range(goss.n_scores):
             if constant_hessian:
@@ -417,10 +425,10 @@ cdef void take_block(
             scale_rows(drawn, n_drawn, factor, hessian + k * goss.n)
         out += n_taken
         first += m
-    goss.n_kept[block] = out - at
+    goss.n_kept[block] = out - begin
 
 
-cdef struct Taking:
+cdef struct TakeLoop:
     const Goss* goss
     uint32_t threshold
     float factor
@@ -430,25 +438,25 @@ cdef struct Taking:
     uint32_t* rows
 
 
-cdef void take_rows(void* context, Py_ssize_t at, Py_ssize_t end, int thread) noexcept nogil:
-    cdef Taking* taking = <Taking*>context
+cdef void take_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    cdef TakeLoop* loop = <TakeLoop*>context
     take_block(
-        taking.goss, at // BLOCK, taking.threshold, taking.factor, taking.gradient,
-        taking.hessian, taking.constant_hessian)
+        loop.goss, first // BLOCK, loop.threshold, loop.factor, loop.gradient,
+        loop.hessian, loop.constant_hessian)
 
 
-cdef void copy_taken(void* context, Py_ssize_t at, Py_ssize_t end, int thread) noexcept nogil:
-    cdef Taking* taking = <Taking*>context
-    cdef const Goss* goss = taking.goss
+cdef void copy_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    cdef TakeLoop* loop = <TakeLoop*>context
+    cdef const Goss* goss = loop.goss
     memcpy(
-        taking.rows + goss.n_below[at // BLOCK], goss.keys + at,
-        goss.n_kept[at // BLOCK] * sizeof(uint32_t))
+        loop.rows + goss.n_below[first // BLOCK], goss.keys + first,
+        goss.n_kept[first // BLOCK] * sizeof(uint32_t))
 
 
-cdef Threshold threshold_of_draws(
+cdef Threshold find_any_draws(
     const Goss* goss, int64_t n_top, int64_t n_other,
 ) noexcept nogil:
-    """The draws of rows that may be taken, and their threshold."""
+    """As `find_draws`, but with windows of all numbers if the estimated ones fail."""
     cdef Window keys = expected_keys(goss, n_top)
     cdef Window draws = expected_draws(goss.n - n_top, n_other)
     cdef Threshold threshold
@@ -462,10 +470,10 @@ cdef Threshold threshold_of_draws(
 def one_side_keys(
     const float[:, ::1] gradient, const double[:, ::1] weight or None,
 ) -> NDArray[np.uint32]:
-    """Keys of rows, (n_rows,) uint32: the smaller, the larger their gradients are.
+    """Keys of rows, (n_rows,) uint32: the larger a row's gradients, the smaller is its key.
 
-    Where rows lie on several processes, these find the threshold of the keys together. On one,
-    `one_side_sample` does.
+    They are needed if the rows lie on several processes, which find the threshold of the keys
+    together. On one, `one_side_sample` does.
     """
     cdef Py_ssize_t n = gradient.shape[1]
     cdef Py_ssize_t stride = n if weight is not None and weight.shape[0] > 1 else 0
@@ -484,9 +492,9 @@ def one_side_keys(
 def one_side_draws(
     const uint32_t[::1] numbers, is_top: NDArray[np.bool_], uint64_t seed, uint64_t round,
 ) -> NDArray[np.uint32]:
-    """The random numbers, uint32, that rows are drawn by: those with the smallest are taken.
+    """Random numbers of rows, uint32: the rows with the smallest ones are taken.
 
-    They are 0 for rows that are taken anyway, ``is_top``, and up to 2**31 for others.
+    They are 0 for rows that are always taken, ``is_top``, and from 1 to 2**31 for others.
     """
     cdef Py_ssize_t n = numbers.shape[0]
     cdef const uint32_t[::1] is_other = (~is_top).astype(np.uint32)
@@ -501,7 +509,7 @@ def one_side_draws(
 def one_side_sample(
     float[:, ::1] gradient, float[:, ::1] hessian, const double[:, ::1] weight or None,
     int64_t n_top, int64_t n_other, uint64_t seed, uint64_t round, int n_threads,
-    bint constant_hessian=False, uint32_t[:, ::1] room=None,
+    bint constant_hessian=False, uint32_t[:, ::1] scratch=None,
 ) -> NDArray[np.uint32]:
     """Gradient-based one-side sampling: Algorithm 2 of Ke et al., NeurIPS 2017.
 
@@ -513,11 +521,11 @@ def one_side_sample(
 
     - ``gradient``, ``hessian``, (n_scores, n_rows): changed in place for the rows drawn.
     - ``weight``, (1 or n_scores, n_rows), or None: counts where rows are ranked.
-    - ``n_top``: how many rows are kept; at least 1.
-    - ``n_other``: how many of the rest are drawn; at least 1.
-    - ``constant_hessian``: whether hessians are ones, however the array is filled. Those of
-      the rows that are returned are set.
-    - ``room``, (3, n_rows): memory to use.
+    - ``n_top``: the number of rows that are kept; at least 1.
+    - ``n_other``: the number of other rows that are drawn; at least 1.
+    - ``constant_hessian``: whether hessians are ones, whatever the array contains. Those of the
+      rows that are returned are set.
+    - ``scratch``, (3, n_rows): memory for intermediate results.
     """
     cdef Py_ssize_t n = gradient.shape[1]
     cdef Py_ssize_t n_blocks = (n + BLOCK - 1) // BLOCK
@@ -525,9 +533,9 @@ def one_side_sample(
     cdef uint32_t[::1] rows_out
     cdef Goss goss
     cdef Py_ssize_t block
-    cdef Taking taking
-    if room is None:
-        room = np.empty((3, n), dtype=np.uint32)
+    cdef TakeLoop loop
+    if scratch is None:
+        scratch = np.empty((3, n), dtype=np.uint32)
     rows = np.empty(n_top + n_other, dtype=np.uint32)
     rows_out = rows
     goss.gradient = &gradient[0, 0]
@@ -538,32 +546,31 @@ def one_side_sample(
     goss.row_key = key(seed, ONE_SIDE, round)
     goss.n_threads = n_threads
     goss.n_blocks = n_blocks
-    goss.rows, goss.keys, goss.draws = &room[0, 0], &room[1, 0], &room[2, 0]
+    goss.rows, goss.keys, goss.draws = &scratch[0, 0], &scratch[1, 0], &scratch[2, 0]
     goss.n_kept, goss.n_below, goss.n_inside = &counts[0, 0], &counts[1, 0], &counts[2, 0]
-    taking = Taking(
+    loop = TakeLoop(
         &goss, 0, <float>((n - n_top) / <double>n_other), &gradient[0, 0], &hessian[0, 0],
         constant_hessian, &rows_out[0])
     with nogil:
-        taking.threshold = threshold_of_draws(&goss, n_top, n_other).value
-        parallel_shares(take_rows, &taking, n, BLOCK, n_threads)
-        # From here on, these say how many rows the blocks before have.
+        loop.threshold = find_any_draws(&goss, n_top, n_other).value
+        parallel_shares(take_body, &loop, n, BLOCK, n_threads)
+        # From here on, where the rows of each block begin.
         goss.n_below[0] = 0
         for block in range(1, n_blocks):
             goss.n_below[block] = goss.n_below[block - 1] + goss.n_kept[block - 1]
-        parallel_shares(copy_taken, &taking, n, BLOCK, n_threads)
+        parallel_shares(copy_body, &loop, n, BLOCK, n_threads)
     return rows
 
 
 # ------------------------------------------------------------------ order statistics
 
-# A digit of a key has the bits above ``shift`` of its distance from the smallest key of its
-# group.
+# With ``low`` the smallest key of its group, a key has the digit (key - low) >> shift.
 
 def count_digits(
     const uint64_t[::1] keys, const int64_t[::1] start, const uint64_t[::1] low, int shift,
     int n_bits, const double[::1] weight=None,
 ) -> NDArray[np.int64]:
-    """The weights of the rows of each group by digit, (n_groups, 2**n_bits) int64.
+    """Sum the weights of the rows of each group by digit, (n_groups, 2**n_bits) int64.
 
     - ``keys``, (n,): group by group.
     - ``start``, (n_groups + 1,): where the rows of each group begin, and the end.
@@ -585,11 +592,7 @@ def rows_with_digit(
     const uint64_t[::1] keys, const int64_t[::1] start, const uint64_t[::1] low, int shift,
     const int64_t[::1] digit,
 ) -> NDArray[np.uint32]:
-    """The rows whose key has a certain digit in its group, ascending, int64.
-
-    The digit of a key is ``(key - low) >> shift``, by the ``low`` of its group, whose keys begin
-    at ``start``.
-    """
+    """The rows whose key has the ``digit`` of its group, ascending, int64: see `count_digits`."""
     cdef Py_ssize_t g, i
     cdef Py_ssize_t n_found = 0
     rows = np.empty(keys.shape[0] + 1, dtype=np.int64)

@@ -14,8 +14,7 @@ from skgoss._engine.binning.store cimport BinColumn, BinStore, bin_of_code, bin_
 from skgoss._engine.model.leaves cimport (
     LEAF_TILE, Pile, Routes, Test, add_route, add_values, clear_routes, free_routes, more,
     write_leaves)
-from skgoss._engine.model.linear_kernels cimport (
-    Lines, Values, add_line_values, lines_memory)
+from skgoss._engine.model.linear_kernels cimport Lines, Values, add_line_values, lines_memory
 from skgoss._engine.threads cimport FEW_VALUES, parallel_shares
 from skgoss._engine.training.forest cimport Forest, StoredLeaf, StoredNode, nodes_of
 
@@ -25,7 +24,7 @@ cdef enum:
     # Rows that a thread takes at once.
     SCORE_ROWS = 16 * LEAF_TILE
     # Bytes of a thread for each source.
-    SOURCE_ROOM = sizeof(void*) + LEAF_TILE
+    SOURCE_BYTES = sizeof(void*) + LEAF_TILE
     VALUE_STRIDE = sizeof(StoredLeaf) // sizeof(double)
 
 
@@ -68,7 +67,7 @@ cdef struct ScorePlan:
     Pile sources              # of Source
     Pile tables               # of uint8_t
     Pile slots                # of int32_t: `slot_of` finds them
-    Pile room                 # of bytes: a tree's tests, values and children, then the tiles
+    Pile memory                 # of bytes: a tree's tests, values and children, then the tiles
 
 
 # ------------------------------------------------------------------ what goes right
@@ -205,7 +204,7 @@ cdef void score_lines(
 ) noexcept nogil:
     """Add the values of the rows from ``first`` to ``last`` to their scores."""
     cdef const LeafLines* of = plan.leaf_lines
-    cdef double* memory = <double*>(<char*>columns + plan.sources.n * SOURCE_ROOM)
+    cdef double* memory = <double*>(<char*>columns + plan.sources.n * SOURCE_BYTES)
     cdef int32_t* leaf = <int32_t*>memory
     cdef uint32_t* rows = <uint32_t*>(leaf + SCORE_ROWS)
     cdef int32_t[LEAF_TILE] leaf_of_tile
@@ -258,7 +257,7 @@ cdef void score_rows(
 
 cdef struct Scoring:
     const ScorePlan* plan
-    char* room                # of each thread, ``share`` bytes
+    char* memory                # of each thread, ``share`` bytes
     Py_ssize_t share
     double* score
 
@@ -266,14 +265,14 @@ cdef struct Scoring:
 cdef void score_block(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
     cdef Scoring* scoring = <Scoring*>context
     score_rows(
-        scoring.plan, first, <const uint8_t**>(scoring.room + thread * scoring.share),
+        scoring.plan, first, <const uint8_t**>(scoring.memory + thread * scoring.share),
         scoring.score)
 
 
 cdef int score_all(ScorePlan* plan, int n_threads, double* score_inout) except -1 nogil:
     """Add the values of a tree to the scores of all rows, block by block."""
     cdef Py_ssize_t n_blocks = (plan.n_rows + SCORE_ROWS - 1) // SCORE_ROWS
-    cdef Py_ssize_t share = plan.sources.n * SOURCE_ROOM
+    cdef Py_ssize_t share = plan.sources.n * SOURCE_BYTES
     cdef const LeafLines* of = plan.leaf_lines
     cdef Scoring scoring
     if of != NULL:
@@ -282,8 +281,8 @@ cdef int score_all(ScorePlan* plan, int n_threads, double* score_inout) except -
     if plan.n_rows <= FEW_VALUES:
         n_threads = 1
     n_threads = <int>max(1, min(<Py_ssize_t>n_threads, n_blocks))
-    plan.room.n = 0
-    scoring = Scoring(plan, <char*>more(&plan.room, n_threads * share, 1), share, score_inout)
+    plan.memory.n = 0
+    scoring = Scoring(plan, <char*>more(&plan.memory, n_threads * share, 1), share, score_inout)
     parallel_shares(score_block, &scoring, plan.n_rows, SCORE_ROWS, n_threads)
     return 0
 
@@ -384,10 +383,10 @@ cdef int score_tree(
     cdef int32_t* right
     cdef int32_t i
     clear_routes(&plan.routes)
-    plan.sources.n = plan.tables.n = plan.room.n = 0
+    plan.sources.n = plan.tables.n = plan.memory.n = 0
     make_slots(plan, tree.n_nodes)
     values = <double*>more(
-        &plan.room, n_leaves * (sizeof(double) + sizeof(Test) + 2 * sizeof(int32_t)), 1)
+        &plan.memory, n_leaves * (sizeof(double) + sizeof(Test) + 2 * sizeof(int32_t)), 1)
     tests = <Test*>(values + n_leaves)
     left = <int32_t*>(tests + n_leaves)
     right = left + n_leaves
@@ -406,7 +405,7 @@ cdef void free_plan(ScorePlan* plan) noexcept nogil:
     free(plan.sources.items)
     free(plan.tables.items)
     free(plan.slots.items)
-    free(plan.room.items)
+    free(plan.memory.items)
 
 
 cdef class LineTable:

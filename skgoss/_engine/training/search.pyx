@@ -1,6 +1,6 @@
 """The best split of a leaf, or of two siblings.
 
-Which features are searched, by how many threads, and what becomes of the split that is found.
+The features that are searched, the tasks that search them, and the split that is kept.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
@@ -8,21 +8,22 @@ from libc.string cimport memcpy, memset
 
 from skgoss._engine.atomics cimport spin_lock, spin_unlock
 from skgoss._engine.random cimport NODE_FEATURES, RANDOM_THRESHOLD, below, draw, key
-from skgoss._engine.training.constraint_kernels cimport allowed_features, prepare_constraints
-from skgoss._engine.training.feature_subset cimport visits_of
+from skgoss._engine.training.constraint_kernels cimport (
+    list_allowed, mark_allowed, prepare_constraints)
+from skgoss._engine.training.feature_subset cimport feature_visits
 from skgoss._engine.training.histogram cimport (
-    MIN_SUM_WORK, clear_rows_histogram, fill_rows_histogram, list_sums, subtract_bins, sum_tile,
-    sums_with, updates_of, updates_of_all)
+    MIN_SUM_WORK, clear_small_histogram, count_batch_updates, count_updates, fill_small_histogram,
+    histogram_with, list_sums, subtract_bins, sum_tile)
 from skgoss._engine.training.layout cimport Histogram
 from skgoss._engine.training.partition cimport gather
 from skgoss._engine.training.sampling_kernels cimport sample_features
 from skgoss._engine.training.split cimport FeatureSet, Split, search_features
 from skgoss._engine.training.tasks cimport (
-    BOTH_SIDES, LARGER_SIDE, SMALLER_SIDE, Batch, Siblings, Task, add_task, begin_adding,
-    end_adding, let_follow, run_tasks, start_list, task_work)
+    BOTH_SIDES, LARGER_SIDE, SMALLER_SIDE, Batch, Siblings, Task, add_task, lock_tasks,
+    publish_tasks, run_tasks, set_continuation, start_list, task_work)
 from skgoss._engine.training.workspace cimport (
-    INTERMEDIATE, NO_PRIORITY, FewRows, ForcedSplit, Leaf, Shared, Tile, Workspace, better,
-    encoding_of, free_slot)
+    INTERMEDIATE, NO_PRIORITY, ForcedSplit, Leaf, Shared, SmallLeafBuffers, Tile, Workspace,
+    encoding_of, free_slot, is_better)
 
 cdef enum:
     WORK_PER_VISIT = 3        # in updates, as all work is
@@ -30,7 +31,7 @@ cdef enum:
 # ------------------------------------------------------------------ features
 
 cdef void choose_summed(const Shared* shared, Workspace* ws) noexcept nogil:
-    """The features sampled for the tree, and those that forced splits need, in order."""
+    """List the features sampled for the tree and those of forced splits, in their order."""
     cdef int feature, i
     memset(ws.is_summed, 0, ws.data.n_features)
     for i in range(ws.n_features):
@@ -46,9 +47,9 @@ cdef void choose_summed(const Shared* shared, Workspace* ws) noexcept nogil:
 cdef void choose_features(
     Shared* shared, Workspace* ws, const Leaf* leaf, uint8_t* searched_out,
 ) noexcept nogil:
-    """Which features are searched in a leaf: allowed, sampled, and splittable above it."""
+    """Choose the features that are searched in a leaf: allowed, sampled, and still splittable."""
     cdef const uint8_t* splittable = ws.splittable[leaf.mask]
-    cdef const int32_t* pool = ws.features
+    cdef const int32_t* candidates = ws.features
     cdef uint64_t node_key
     cdef int i
     cdef int n = ws.n_features
@@ -57,11 +58,12 @@ cdef void choose_features(
         memcpy(searched_out, splittable, n)
         return
     if shared.constraints.n_sets > 0:
-        n = allowed_features(shared, ws, leaf, ws.scratch.allowed)
-        pool = ws.scratch.allowed
+        mark_allowed(shared, ws, leaf)
+        n = list_allowed(ws)
+        candidates = ws.scratch.allowed
     node_key = draw(
         key(shared.settings.feature_seed, NODE_FEATURES, ws.tree_index), leaf.identity)
-    n = sample_features(pool, n, shared.settings.node_fraction, node_key, ws.scratch.sample)
+    n = sample_features(candidates, n, shared.settings.node_fraction, node_key, ws.scratch.sample)
     memset(searched_out, 0, ws.data.n_features)
     for i in range(n):
         searched_out[ws.scratch.sample[i]] = splittable[ws.scratch.sample[i]]
@@ -70,7 +72,7 @@ cdef void choose_features(
 cdef void draw_cuts(
     const Shared* shared, const Workspace* ws, const Leaf* leaf, int32_t* cut_out,
 ) noexcept nogil:
-    """For each feature the one bin after which extremely random trees may cut."""
+    """Draw, for each feature, the only bin after which an extremely random tree may cut."""
     cdef uint64_t tree_key = key(
         shared.settings.extra_seed, RANDOM_THRESHOLD, ws.tree_index)
     cdef int feature
@@ -84,14 +86,14 @@ cdef FeatureSet feature_set(
     const Shared* shared, const Workspace* ws, int side, const Leaf* leaf,
     const int32_t* features, int n, bint consecutive,
 ) noexcept nogil:
-    """The features to search in one of two siblings, and what is known of them there."""
+    """The features to search in one of two siblings, with their masks, cuts and bounds there."""
     cdef FeatureSet out
     out.features = features
     out.n = n
     out.searched = ws.scratch.searched[side]
-    # Of extremely random trees one cut is tried, which says nothing of the others.
     out.cut = ws.scratch.cut[side] if shared.settings.extra_trees else NULL
-    # Neither do bounds that the neighbors of a leaf may loosen.
+    # A feature without a gain may get one later if only one cut was tried, or if its bounds depend
+    # on neighbors.
     out.splittable_out = ws.splittable[leaf.mask]
     if out.cut != NULL or shared.constraints.bounding >= INTERMEDIATE:
         out.splittable_out = NULL
@@ -136,17 +138,17 @@ cdef void subtract_features(
     """Subtract the smaller sibling's sums of some features from those of the parent."""
     cdef Workspace* ws = siblings.ws
     cdef int last
-    cdef int at = 0
-    while at < n:
-        last = at
+    cdef int first = 0
+    while first < n:
+        last = first
         while last + 1 < n and (
                 ws.data.offset[features[last + 1]] == ws.data.offset[features[last] + 1]):
             last = last + 1
         subtract_bins(
             encoding_of(ws, siblings.smaller), siblings.parent_encoding,
-            encoding_of(ws, siblings.larger), ws.data.offset[features[at]],
+            encoding_of(ws, siblings.larger), ws.data.offset[features[first]],
             ws.data.offset[features[last] + 1], smaller, &ws.slots[siblings.larger.slot])
-        at = last + 1
+        first = last + 1
 
 
 cdef void finish_features(
@@ -170,7 +172,7 @@ cdef void finish_features(
             consecutive, thread, &best[1])
     spin_lock(&siblings.lock)
     for side in range(2):
-        if best[side].gain > 0 and better(&best[side], &siblings.best[side]):
+        if best[side].gain > 0 and is_better(&best[side], &siblings.best[side]):
             siblings.best[side] = best[side]
     spin_unlock(&siblings.lock)
 
@@ -226,24 +228,24 @@ cdef void search_task(Shared* shared, Batch* batch, Task* task, int thread) noex
         finish_tile(shared, siblings, task.first, thread)
 
 
-cdef void end_search(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
+cdef void after_search(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
     """Keep the best splits of siblings of which all features have been searched."""
     cdef Siblings* siblings = &batch.siblings[task.index]
     cdef Workspace* ws = siblings.ws
-    cdef int thread_before
+    cdef int saved_thread
     # Two leaves may have one workspace, and end at the same time.
-    begin_adding(batch)
-    thread_before = ws.thread
+    lock_tasks(batch)
+    saved_thread = ws.thread
     ws.thread = thread
     keep_splits(shared, siblings)
-    ws.thread = thread_before
-    end_adding(batch)
+    ws.thread = saved_thread
+    publish_tasks(batch)
 
 
 cdef void list_features(Batch* batch, int index, double size) noexcept nogil:
-    """List the tasks that search siblings whose rows are summed: bins of about this number.
+    """List the tasks that search siblings whose rows are summed, of about ``size`` visits each.
 
-    The siblings are searched apart where a feature has many bins.
+    The two siblings are searched by separate tasks if a feature has many bins.
     """
     cdef const Siblings* siblings = &batch.siblings[index]
     cdef const Workspace* ws = siblings.ws
@@ -252,7 +254,7 @@ cdef void list_features(Batch* batch, int index, double size) noexcept nogil:
     cdef int i
     cdef double n_visits = 0
     for i in range(ws.n_searched):
-        n_visits += n_leaves * visits_of(&ws.data, ws.summed[ws.first_searched + i])
+        n_visits += n_leaves * feature_visits(&ws.data, ws.summed[ws.first_searched + i])
         if n_visits < size and i < ws.n_searched - 1:
             continue
         if n_leaves == 2 and n_visits > 2 * size:
@@ -265,7 +267,7 @@ cdef void list_features(Batch* batch, int index, double size) noexcept nogil:
 
 
 cdef double list_searches(Shared* shared, Batch* batch, int index) noexcept nogil:
-    """List the tasks that search two siblings; returns about their updates and visits."""
+    """List the tasks that search siblings; returns about their updates and visits of bins."""
     cdef Siblings* siblings = &batch.siblings[index]
     cdef int first = batch.tasks.n
     cdef int tile
@@ -275,28 +277,28 @@ cdef double list_searches(Shared* shared, Batch* batch, int index) noexcept nogi
     if siblings.is_summed:
         list_features(batch, index, batch.search_size)
     else:
-        work += updates_of(siblings)
+        work += count_updates(siblings)
         for tile in range(siblings.ws.n_tiles):
             add_task(batch, search_task, index, BOTH_SIDES, tile, tile + 1)
     if batch.tasks.n == first:
         keep_splits(shared, siblings)
-    let_follow(batch, first, &siblings.n_open, end_search)
+    set_continuation(batch, first, &siblings.n_open, after_search)
     return work
 
 
 cdef void after_sum(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
-    begin_adding(batch)
+    lock_tasks(batch)
     list_searches(shared, batch, task.index)
-    end_adding(batch)
+    publish_tasks(batch)
 
 
 cdef void list_siblings(Shared* shared, Batch* batch, int index) noexcept nogil:
-    """List what sums the rows of the smaller one of two siblings, and then searches both."""
+    """List the tasks that sum the rows of the smaller sibling, and then search both."""
     if not list_sums(shared, batch, index, after_sum):
         list_searches(shared, batch, index)
 
 
-cdef double visits_of_all(const Batch* batch) noexcept nogil:
+cdef double count_batch_visits(const Batch* batch) noexcept nogil:
     """The visits of bins that a search of all siblings of the batch takes."""
     cdef double n_visits = 0
     cdef int i
@@ -307,38 +309,38 @@ cdef double visits_of_all(const Batch* batch) noexcept nogil:
 
 cdef int sum_and_search(Shared* shared, Batch* batch) noexcept nogil:
     """Sum the rows of the batch's siblings, and find their best splits; 0 or NO_MEMORY."""
-    cdef double updates = updates_of_all(batch)
-    cdef double n_visits = visits_of_all(batch)
+    cdef double updates = count_batch_updates(batch)
+    cdef double n_visits = count_batch_visits(batch)
     cdef int i
     start_list(shared, batch)
     batch.sum_size = task_work(batch, updates, MIN_SUM_WORK)
     batch.search_size = task_work(batch, n_visits, MIN_VISITS)
-    begin_adding(batch)
+    lock_tasks(batch)
     for i in range(batch.n_siblings):
         list_siblings(shared, batch, i)
-    end_adding(batch)
+    publish_tasks(batch)
     run_tasks(batch, updates + WORK_PER_VISIT * n_visits)
     return batch.status
 
 
-cdef int search_together(Shared* shared, Batch* batch) noexcept nogil:
+cdef int search_batch(Shared* shared, Batch* batch) noexcept nogil:
     """Find the best splits of all siblings of the batch, whose rows are summed; 0 or NO_MEMORY."""
     cdef double work = 0
     cdef int i
     start_list(shared, batch)
-    batch.search_size = task_work(batch, visits_of_all(batch), MIN_VISITS)
-    begin_adding(batch)
+    batch.search_size = task_work(batch, count_batch_visits(batch), MIN_VISITS)
+    lock_tasks(batch)
     for i in range(batch.n_siblings):
         work += list_searches(shared, batch, i)
-    end_adding(batch)
+    publish_tasks(batch)
     run_tasks(batch, work)
     return batch.status
 
 
 # ------------------------------------------------------------------ one leaf
 
-cdef Siblings single(Workspace* ws, Leaf* leaf, bint is_summed) noexcept nogil:
-    """A leaf that is searched alone."""
+cdef Siblings single_leaf(Workspace* ws, Leaf* leaf, bint is_summed) noexcept nogil:
+    """Siblings of one leaf."""
     cdef Siblings siblings
     memset(&siblings, 0, sizeof(Siblings))
     siblings.ws = ws
@@ -348,68 +350,69 @@ cdef Siblings single(Workspace* ws, Leaf* leaf, bint is_summed) noexcept nogil:
     return siblings
 
 
-cdef void search_few(Shared* shared, Workspace* ws, Leaf* leaf) noexcept nogil:
-    """Find the best split of a leaf of few rows, which has no histogram.
+cdef void search_small_leaf(Shared* shared, Workspace* ws, Leaf* leaf) noexcept nogil:
+    """Find the best split of a small leaf.
 
-    Without tiles only the features that its rows touch are searched. In any other feature
-    all of them share the default bin.
+    Without tiles, only the features of which its rows have stored bins are searched: in any other
+    feature, all of its rows are in the default bin.
     """
-    cdef Siblings siblings = single(ws, leaf, False)
-    cdef FewRows* few = &shared.few[ws.thread]
+    cdef Siblings siblings = single_leaf(ws, leaf, False)
+    cdef SmallLeafBuffers* small = &shared.small_leaf[ws.thread]
     cdef int i
     gather(ws, leaf, 1)
     if ws.n_tiles > 0:
         search_siblings(shared, &siblings)
         return
     start_search(shared, &siblings)
-    fill_rows_histogram(shared, ws, leaf, few.seen)
+    fill_small_histogram(shared, ws, leaf, small.is_touched)
     search_leaf(
-        shared, ws, 0, leaf, &few.histogram, few.touched, few.n_touched, False, ws.thread,
+        shared, ws, 0, leaf, &small.histogram, small.touched, small.n_touched, False, ws.thread,
         &siblings.best[0])
-    for i in range(few.n_touched):
-        few.seen[few.touched[i]] = 0
+    for i in range(small.n_touched):
+        small.is_touched[small.touched[i]] = 0
     keep_splits(shared, &siblings)
-    clear_rows_histogram(shared, ws, leaf)
+    clear_small_histogram(shared, ws, leaf)
 
 
 cdef int search_again(Shared* shared, Batch* batch, Workspace* ws, Leaf* leaf) noexcept nogil:
     """Find the best split of a leaf whose bounds have changed; 0 or NO_MEMORY."""
     if leaf.slot < 0:
-        search_few(shared, ws, leaf)
+        search_small_leaf(shared, ws, leaf)
         return 0
-    batch.siblings[0] = single(ws, leaf, True)
+    batch.siblings[0] = single_leaf(ws, leaf, True)
     batch.n_siblings = 1
-    return search_together(shared, batch)
+    return search_batch(shared, batch)
 
 # ------------------------------------------------------------------ the split that is kept
 
-cdef bint is_allowed(
+cdef bint is_feature_allowed(
     const Shared* shared, Workspace* ws, const Leaf* leaf, int feature,
 ) noexcept nogil:
     """Whether interactions allow a feature in a leaf, sampled for the tree or not."""
     if shared.constraints.n_sets > 0:
-        allowed_features(shared, ws, leaf, ws.scratch.allowed)
-        return ws.scratch.may_use[feature]
+        mark_allowed(shared, ws, leaf)
+        return ws.scratch.is_allowed[feature]
     return True
 
 
 cdef void force_split(Shared* shared, Siblings* siblings, int side, Leaf* leaf) noexcept nogil:
-    """Let a leaf have its forced split, before any other leaf, if that has a gain."""
+    """Give a leaf its forced split, with a priority over all other leaves, if it has a gain."""
     cdef Workspace* ws = siblings.ws
-    cdef const ForcedSplit* wanted = &shared.constraints.forced[leaf.forced]
-    cdef int at = siblings.first_side + side
-    cdef FeatureSet features = feature_set(shared, ws, at, leaf, &wanted.feature, 1, False)
+    cdef const ForcedSplit* forced = &shared.constraints.forced[leaf.forced]
+    cdef int scratch_side = siblings.first_side + side
+    cdef FeatureSet features = feature_set(
+        shared, ws, scratch_side, leaf, &forced.feature, 1, False)
     cdef Histogram histogram
     cdef Split split
-    if not is_allowed(shared, ws, leaf, wanted.feature):
+    if not is_feature_allowed(shared, ws, leaf, forced.feature):
         return
-    ws.scratch.searched[at][wanted.feature] = True
-    ws.scratch.cut[at][wanted.feature] = wanted.bin
-    features.cut = ws.scratch.cut[at]
+    ws.scratch.searched[scratch_side][forced.feature] = True
+    ws.scratch.cut[scratch_side][forced.feature] = forced.bin
+    features.cut = ws.scratch.cut[scratch_side]
     features.splittable_out = NULL
     features.factor = NULL
     split.gain = 0
-    histogram = sums_with(shared, ws, leaf, wanted.feature)
+    histogram = histogram_with(shared, ws, leaf, forced.feature)
     search_features(
         &ws.data, encoding_of(ws, leaf), &histogram, &features, &leaf.stats, &ws.rules,
         shared.scratch[ws.thread], &split)
@@ -421,11 +424,11 @@ cdef void force_split(Shared* shared, Siblings* siblings, int side, Leaf* leaf) 
 cdef void keep_split(
     Shared* shared, Siblings* siblings, int side, Leaf* leaf, bint searched,
 ) noexcept nogil:
-    """Keep a leaf's best split; release the histogram of a leaf that has none."""
+    """Keep a leaf's best split; release its histogram if it has none."""
     leaf.priority = NO_PRIORITY
     if searched and leaf.forced >= 0:
         force_split(shared, siblings, side, leaf)
     leaf.best = siblings.best[side]
-    # Another process may have found a split of a leaf that is searched.
+    # Another process may still have found a split of a leaf that is searched.
     if not (leaf.best.gain > 0 or (searched and siblings.ws.shares_columns)):
         free_slot(siblings.ws, leaf)

@@ -23,7 +23,7 @@
 #define SINGLES_BLOCK 256
 
 /* Numbers of the bins in [first, last) that hold rows. */
-static SIMD_INLINE int occupied(const int32_t *count, int first, int last, int32_t *bin_out)
+static SIMD_INLINE int bins_with_rows(const int32_t *count, int first, int last, int32_t *bin_out)
 {
     int n = 0;
     for (int b = first; b < last; b++) {
@@ -87,18 +87,18 @@ static SIMD_INLINE int scan(const int64_t *packed, int first, int last, int64_t 
 
 static SIMD_INLINE int list_occupied(const Bins *bins, int first, int last, int32_t *bin_out)
 {
-    if (bins->held)
-        return held_bins(bins, first, last, bin_out);
-    return occupied(bins->count, first, last, bin_out);
+    if (bins->occupied)
+        return bins_in_set(bins, first, last, bin_out);
+    return bins_with_rows(bins->count, first, last, bin_out);
 }
 
 /* The same in a compact round, with the packed sums up to each, on top of *sum_inout. */
 static SIMD_INLINE int scan_bins(const Bins *bins, int first, int last, int64_t *sum_inout,
                                  int64_t *sum_out, int32_t *bin_out)
 {
-    if (!bins->held)
+    if (!bins->occupied)
         return scan(bins->gradient, first, last, sum_inout, sum_out, bin_out);
-    int n = held_bins(bins, first, last, bin_out);
+    int n = bins_in_set(bins, first, last, bin_out);
     for (int i = 0; i < n; i++)
         sum_out[i] = *sum_inout += bins->gradient[bin_out[i]];
     return n;
@@ -191,7 +191,7 @@ static SIMD_INLINE int counts_below(const int64_t *sum, int n, int64_t count_mas
     return first + ((sum[first] & count_mask) < limit);
 }
 
-/* The same in a compact round; `sum`: room for n_bins + SCRATCH_ROOM integers. */
+/* The same in a compact round; `sum`: room for n_bins + SCRATCH_PADDING integers. */
 static SIMD_INLINE void list_cuts_compact(const Bins *bins, const Encoding *encoding,
                                           int64_t least, int64_t most, int64_t *restrict sum,
                                           Cuts *cuts)
@@ -334,11 +334,11 @@ static SIMD_INLINE int search_feature(const Bins *bins, const Encoding *encoding
                                       const NodeCuts *in_vectors, double *scratch,
                                       Split *best_out)
 {
-    int size = bins->n_bins + SCRATCH_ROOM;
+    int size = bins->n_bins + SCRATCH_PADDING;
     double *gain = scratch + 2 * size;
     int32_t *numbers = (int32_t *)(gain + size);
     Cuts cuts = {scratch, scratch + size, numbers, numbers + size, 0, 0};
-    double *bounds = scratch + SCRATCH_SHARES * size;
+    double *bounds = scratch + SCRATCH_ARRAYS * size;
     CutLimits limits = {bounds, bounds + size, bounds + 2 * size, bounds + 3 * size,
                         form == FORM_BOUNDED ? set->monotone->sign[feature] : 0};
     Sums none = {0, 0, 0}, missing = none;
@@ -347,7 +347,7 @@ static SIMD_INLINE int search_feature(const Bins *bins, const Encoding *encoding
     if (bins->missing_bin >= 0)
         missing = bin_sums(bins, bins->missing_bin, encoding);
 #ifdef SIMD_FOR_AVX512
-    if (in_vectors && !bins->held)
+    if (in_vectors && !bins->occupied)
         return search_avx512(bins, set, feature, rules, in_vectors, missing.count > 0,
                              (int64_t *)scratch, best_out);
 #endif
@@ -499,7 +499,7 @@ static SIMD_INLINE void search_form(const Binned *data, const Encoding *encoding
         }
         if (!set->searched[feature])
             continue;
-        int size = data->n_bins[feature] + SCRATCH_ROOM;
+        int size = data->n_bins[feature] + SCRATCH_PADDING;
         Bins bins = feature_bins(data, histogram, feature, &node->sums, &local_encoding,
                                  (int64_t *)(scratch + SCRATCH_CUTS * size));
         int gains =

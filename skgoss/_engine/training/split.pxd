@@ -4,9 +4,9 @@ from skgoss._engine.training.layout cimport Binned, Encoding, Histogram, Sums
 
 cdef extern from "gains.h" nogil:
     const double HESSIAN_EPSILON
-    const int SCRATCH_ROOM
+    const int SCRATCH_PADDING
     const int SCRATCH_CUTS
-    const int SCRATCH_SHARES
+    const int SCRATCH_ARRAYS
     const int SCRATCH_BOUNDED
     enum:
         NONE_MISSING
@@ -41,7 +41,7 @@ cdef extern from "gains.h" nogil:
         double gain
         double lower
         double upper
-        double least_hessian
+        double min_child_hessian
 
     ctypedef struct BinRange:
         int32_t first
@@ -77,7 +77,7 @@ cdef extern from "gains.h" nogil:
         const int32_t* count
         int n_bins
         int missing_bin
-        const uint64_t* held
+        const uint64_t* occupied
 
     ctypedef struct FeatureSet:
         const int32_t* features
@@ -91,8 +91,8 @@ cdef extern from "gains.h" nogil:
 
     Bins feature_bins(
         const Binned* data, const Histogram* histogram, int feature, const Sums* node,
-        const Encoding* encoding, int64_t* room)
-    int held_bins(const Bins* bins, int first, int last, int32_t* bin_out)
+        const Encoding* encoding, int64_t* buffer)
+    int bins_in_set(const Bins* bins, int first, int last, int32_t* bin_out)
     Sums bin_sums(const Bins* bins, int b, const Encoding* encoding)
 
 cdef extern from "category_splits.h" nogil:

@@ -78,7 +78,7 @@ def best_categories(
     bins.count = &count[0]
     bins.n_bins = n_bins
     bins.missing_bin = -1
-    bins.held = NULL
+    bins.occupied = NULL
     for b in range(n_bins):
         sums = add_sums(sums, bin_sums(&bins, b, &encoding))
     node = node_stats(sums, 0.0, -INFINITY, INFINITY, &rules)

@@ -28,7 +28,7 @@ typedef struct {
     int hessian_at, gradient_at; /* their lowest bits */
     double gradient_unit, hessian_unit;
     double gradient, hessian;
-    double least_hessian, l1, l2;
+    double min_child_hessian, l1, l2;
     double needed; /* what a split must gain, ... */
     double noise;  /* ... and by how much more */
     /* The same in floats: sums are the 32 highest bits, and gains in units of theirs. */
@@ -63,14 +63,14 @@ static inline double next_larger(double x)
 static inline void add_floats(const Encoding *encoding, const NodeStats *node,
                               const SplitRules *rules, NodeCuts *cuts)
 {
-    const int n_lost = encoding->gradient_up < 32 ? 32 - encoding->gradient_up : 0;
+    const int n_lost = encoding->addend_gradient_shift < 32 ? 32 - encoding->addend_gradient_shift : 0;
     const double gradient_unit = cuts->gradient_unit * (double)((int64_t)1 << n_lost);
     const double regularization = (rules->l2 + HESSIAN_EPSILON) / cuts->hessian_unit;
     cuts->has_floats = cuts->form == FORM_RIDGE && cuts->hessian_mask <= INT32_MAX
                        && is_of_floats(regularization);
     if (!cuts->has_floats)
         return;
-    cuts->high_at = encoding->gradient_up + n_lost;
+    cuts->high_at = encoding->addend_gradient_shift + n_lost;
     cuts->high_gradient = (int32_t)(node->sums.gradient >> n_lost);
     cuts->all_hessian = (int32_t)node->sums.hessian;
     cuts->all_hessian_mask = (int32_t)cuts->hessian_mask;
@@ -82,7 +82,7 @@ static inline void add_floats(const Encoding *encoding, const NodeStats *node,
 static inline NodeCuts node_cuts(const Encoding *encoding, const NodeStats *node,
                                  const SplitRules *rules, int form)
 {
-    const int bits = encoding->count_bits, up = encoding->gradient_up;
+    const int bits = encoding->count_bits, up = encoding->addend_gradient_shift;
     const int constant = encoding->constant_hessian;
     NodeCuts cuts = {
         .form = form,
@@ -96,7 +96,7 @@ static inline NodeCuts node_cuts(const Encoding *encoding, const NodeStats *node
         .hessian_unit = rules->hessian_unit,
         .gradient = (double)node->sums.gradient,
         .hessian = (double)node->sums.hessian,
-        .least_hessian = node->least_hessian,
+        .min_child_hessian = node->min_child_hessian,
         .l1 = rules->l1,
         .l2 = rules->l2,
         .needed = node->gain + rules->min_gain,
@@ -249,7 +249,7 @@ SIMD_FOR_AVX512 static inline __mmask8 children_gains(__m512i sum, const NodeCut
 {
     const __m512d gradient_unit = _mm512_set1_pd(cuts->gradient_unit);
     const __m512d hessian_unit = _mm512_set1_pd(cuts->hessian_unit);
-    const __m512d least_hessian = _mm512_set1_pd(cuts->least_hessian);
+    const __m512d min_child_hessian = _mm512_set1_pd(cuts->min_child_hessian);
     const __m512d l2 = _mm512_set1_pd(cuts->l2), epsilon = _mm512_set1_pd(HESSIAN_EPSILON);
     __m512i count = _mm512_and_si512(sum, _mm512_set1_epi64(cuts->count_mask));
     __m512i left = _mm512_and_si512(_mm512_sra_epi64(sum, _mm_cvtsi32_si128(cuts->hessian_at)),
@@ -262,8 +262,8 @@ SIMD_FOR_AVX512 static inline __mmask8 children_gains(__m512i sum, const NodeCut
     hl = _mm512_mul_pd(hl, hessian_unit);
     __mmask8 lanes = _mm512_cmpge_epi64_mask(count, _mm512_set1_epi64(cuts->fewest));
     lanes = _mm512_mask_cmple_epi64_mask(lanes, count, _mm512_set1_epi64(cuts->most));
-    lanes = _mm512_mask_cmp_pd_mask(lanes, hl, least_hessian, _CMP_GE_OQ);
-    lanes = _mm512_mask_cmp_pd_mask(lanes, hr, least_hessian, _CMP_GE_OQ);
+    lanes = _mm512_mask_cmp_pd_mask(lanes, hl, min_child_hessian, _CMP_GE_OQ);
+    lanes = _mm512_mask_cmp_pd_mask(lanes, hr, min_child_hessian, _CMP_GE_OQ);
     hl = _mm512_add_pd(_mm512_add_pd(hl, l2), epsilon);
     hr = _mm512_add_pd(_mm512_add_pd(hr, l2), epsilon);
     gl = _mm512_mul_pd(squared_gradient(gl, cuts), hr);
@@ -352,7 +352,7 @@ SIMD_FOR_AVX512 static BestCut best_cut_avx512(const int64_t *sum, int n, int64_
 }
 
 /* The same as search_feature where suits_avx512 says so. `sum`: room for a sum of each bin and
-   SCRATCH_ROOM more. */
+   SCRATCH_PADDING more. */
 SIMD_FOR_AVX512 static int search_avx512(const Bins *bins, const FeatureSet *set, int feature,
                                          const SplitRules *rules, const NodeCuts *cuts,
                                          int has_missing, int64_t *sum, Split *best_out)

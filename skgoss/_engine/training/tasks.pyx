@@ -1,7 +1,8 @@
-"""Work that threads share out among themselves: leaves that are divided together.
+"""Tasks that the threads of a team divide among themselves, to divide leaves in batches.
 
-Some tasks are listed at first. Each thread takes one after the other, and the last one of a group,
-such as those that decide where the rows of a leaf go, lists what follows.
+A list begins with the first tasks of each leaf. Each thread takes one task after the other, and the
+last one of a group, such as those that decide where the rows of a leaf go, adds the tasks that
+depend on the group.
 """
 
 from libc.stdint cimport int64_t
@@ -15,23 +16,24 @@ from skgoss._engine.training.workspace cimport NO_MEMORY, Shared
 
 # ------------------------------------------------------------------ stacks
 
-cdef inline int piece_of(int index) noexcept nogil:
-    return bit_length(index // FIRST_PIECE + 1) - 1
+cdef inline int segment_of(int index) noexcept nogil:
+    """The segment that holds a value of a stack."""
+    return bit_length(index // FIRST_SEGMENT + 1) - 1
 
 
 cdef void* item_at(const Stack* stack, int index) noexcept nogil:
     """The address of a value."""
-    cdef int piece = piece_of(index)
-    cdef size_t before = FIRST_PIECE * ((<size_t>1 << piece) - 1)
-    return <char*>stack.pieces[piece] + (index - before) * stack.size
+    cdef int segment = segment_of(index)
+    cdef size_t n_previous = FIRST_SEGMENT * ((<size_t>1 << segment) - 1)
+    return <char*>stack.segments[segment] + (index - n_previous) * stack.size
 
 
-cdef void* grown(Stack* stack) noexcept nogil:
-    """Room for one more value; NULL without memory."""
-    cdef int piece = piece_of(stack.n)
-    if stack.pieces[piece] == NULL:
-        stack.pieces[piece] = malloc((<size_t>FIRST_PIECE << piece) * stack.size)
-        if stack.pieces[piece] == NULL:
+cdef void* push(Stack* stack) noexcept nogil:
+    """The address of a new value at the end; NULL without memory."""
+    cdef int segment = segment_of(stack.n)
+    if stack.segments[segment] == NULL:
+        stack.segments[segment] = malloc((<size_t>FIRST_SEGMENT << segment) * stack.size)
+        if stack.segments[segment] == NULL:
             return NULL
     stack.n += 1
     return item_at(stack, stack.n - 1)
@@ -40,10 +42,10 @@ cdef void* grown(Stack* stack) noexcept nogil:
 cdef void free_tasks(Batch* batch) noexcept:
     """Free the lists of a batch."""
     cdef int i
-    for i in range(PIECES):
-        free(batch.tasks.pieces[i])
-        free(batch.late.pieces[i])
-        free(batch.lane_ranges.pieces[i])
+    for i in range(N_SEGMENTS):
+        free(batch.tasks.segments[i])
+        free(batch.late.segments[i])
+        free(batch.lane_ranges.segments[i])
 
 
 # ------------------------------------------------------------------ lists of tasks
@@ -51,8 +53,8 @@ cdef void free_tasks(Batch* batch) noexcept:
 cdef void start_list(Shared* shared, Batch* batch) noexcept nogil:
     """Begin an empty list."""
     batch.shared = shared
-    batch.list.run = run_listed
-    batch.list.name = name_of_listed
+    batch.list.run = run_task
+    batch.list.name = task_name
     batch.list.n_ready = batch.list.n_begun = 0
     batch.list.n_late = batch.list.n_late_begun = 0
     batch.list.n_open = 0
@@ -61,13 +63,13 @@ cdef void start_list(Shared* shared, Batch* batch) noexcept nogil:
     batch.tasks.n = batch.late.n = batch.lane_ranges.n = 0
 
 
-cdef void begin_adding(Batch* batch) noexcept nogil:
-    """Let no other thread add tasks for the moment."""
+cdef void lock_tasks(Batch* batch) noexcept nogil:
+    """Lock the lists of tasks, to add some."""
     spin_lock(&batch.lock)
 
 
-cdef void end_adding(Batch* batch) noexcept nogil:
-    """Let threads take the tasks that were added."""
+cdef void publish_tasks(Batch* batch) noexcept nogil:
+    """Make the tasks that were added available to all threads, and unlock the lists."""
     cdef TaskList* listed = &batch.list
     fetch_add(&listed.n_open, batch.tasks.n - listed.n_ready + batch.late.n - listed.n_late)
     fetch_add(&listed.n_late, batch.late.n - listed.n_late)
@@ -75,15 +77,16 @@ cdef void end_adding(Batch* batch) noexcept nogil:
     spin_unlock(&batch.lock)
 
 
-cdef Task* filled(
-    Batch* batch, void* room, TaskBody body, int index, int kind, Py_ssize_t first,
+cdef Task* fill_task(
+    Batch* batch, void* slot, TaskBody body, int index, int kind, Py_ssize_t first,
     Py_ssize_t end,
 ) noexcept nogil:
-    cdef Task* task = <Task*>room
+    """Fill in a task at an address; NULL: the batch has failed for lack of memory."""
+    cdef Task* task = <Task*>slot
     if task == NULL:
         batch.status = NO_MEMORY
         return NULL
-    task.body, task.follow, task.n_open = body, NULL, NULL
+    task.body, task.continuation, task.n_open = body, NULL, NULL
     task.index, task.kind = index, kind
     task.first, task.end = first, end
     return task
@@ -92,28 +95,33 @@ cdef Task* filled(
 cdef Task* add_task(
     Batch* batch, TaskBody body, int index, int kind, Py_ssize_t first, Py_ssize_t end,
 ) noexcept nogil:
-    """Add a task to the list; without memory the batch has failed."""
-    return filled(batch, grown(&batch.tasks), body, index, kind, first, end)
+    """Add a task for the rows or features ``first:end``; NULL without memory: see `fill_task`."""
+    return fill_task(batch, push(&batch.tasks), body, index, kind, first, end)
 
 
 cdef Task* add_late(Batch* batch, TaskBody body, int index) noexcept nogil:
-    """Add a task that begins only where no other is ready."""
-    return filled(batch, grown(&batch.late), body, index, 0, 0, 0)
+    """Add a task that begins only if no other is ready."""
+    return fill_task(batch, push(&batch.late), body, index, 0, 0, 0)
 
 
-cdef void let_follow(Batch* batch, int first, int64_t* n_open, TaskBody follow) noexcept nogil:
-    """Let something follow when all tasks have ended that were added from ``first`` on."""
+cdef void set_continuation(
+    Batch* batch, int first, int64_t* n_open, TaskBody continuation,
+) noexcept nogil:
+    """Make a group of all tasks from number ``first`` on: the last to end calls ``continuation``.
+
+    ``n_open`` counts the tasks of the group that have not ended.
+    """
     cdef Task* task
     cdef int i
     n_open[0] = batch.tasks.n - first
     for i in range(first, batch.tasks.n):
         task = <Task*>item_at(&batch.tasks, i)
-        task.follow, task.n_open = follow, n_open
+        task.continuation, task.n_open = continuation, n_open
 
 
 cdef int add_lane_range(Batch* batch, int first_lane, int n_lanes, int n_tasks) noexcept nogil:
-    """Add lanes that several tasks sum; their number, or -1 without memory."""
-    cdef LaneRange* lanes = <LaneRange*>grown(&batch.lane_ranges)
+    """Add a lane range that several tasks sum; returns its number, or -1 without memory."""
+    cdef LaneRange* lanes = <LaneRange*>push(&batch.lane_ranges)
     if lanes == NULL:
         batch.status = NO_MEMORY
         return -1
@@ -124,43 +132,50 @@ cdef int add_lane_range(Batch* batch, int first_lane, int n_lanes, int n_tasks) 
     return batch.lane_ranges.n - 1
 
 
-cdef double task_work(const Batch* batch, double work, double least) noexcept nogil:
-    """Of some work, what one task should have; one thread takes all at once."""
+cdef double task_work(const Batch* batch, double work, double min_work) noexcept nogil:
+    """The work of one task if tasks divide some work evenly; a single thread gets one task."""
     if batch.n_threads == 1:
         return max(work, 1.0)
-    return max(work / (batch.n_threads * TASKS_PER_THREAD), least)
+    return max(work / (batch.n_threads * TASKS_PER_THREAD), min_work)
 
 
-# ------------------------------------------------------------------ running them
+# ------------------------------------------------------------------ running tasks
 
-cdef int run_listed(
-    TaskList* listed, Py_ssize_t number, bint is_late, int thread,
+cdef int run_task(
+    TaskList* listed, Py_ssize_t index, bint is_late, int thread,
 ) noexcept nogil:
-    """Run a task, and list those that follow; returns which division or siblings it is of."""
+    """Run a task, and perhaps the continuation of its group.
+
+    Returns a number of the group, those of divisions first and then those of siblings; -1: none.
+    """
     cdef Batch* batch = <Batch*>listed
-    cdef Task* task = <Task*>item_at(&batch.late if is_late else &batch.tasks, <int>number)
+    cdef Task* task = <Task*>item_at(&batch.late if is_late else &batch.tasks, <int>index)
     cdef int group = task.index
     thread += batch.first_thread
     task.body(batch.shared, batch, task, thread)
-    if task.follow == NULL:
+    if task.continuation == NULL:
         return -1
     if task.n_open != &batch.divisions[task.index].n_open:
         group += batch.max_divisions
     if fetch_add(task.n_open, -1) == 1:
-        task.follow(batch.shared, batch, task, thread)
+        task.continuation(batch.shared, batch, task, thread)
     return group
 
 
-cdef void* name_of_listed(
-    const TaskList* listed, Py_ssize_t number, bint is_late,
+cdef void* task_name(
+    const TaskList* listed, Py_ssize_t index, bint is_late,
 ) noexcept nogil:
+    """The body of a task, which names it in measurements."""
     cdef const Batch* batch = <const Batch*>listed
-    cdef const Task* task = <Task*>item_at(&batch.late if is_late else &batch.tasks, <int>number)
+    cdef const Task* task = <Task*>item_at(&batch.late if is_late else &batch.tasks, <int>index)
     return <void*>task.body
 
 
 cdef void run_tasks(Batch* batch, double work) noexcept nogil:
-    """Run all tasks of the list, and those that follow; ``work``: about the updates and visits."""
+    """Run all tasks of the list, and those that they add.
+
+    ``work``: about how many updates and visits of bins all of them have.
+    """
     cdef int n_threads = <int>min(
         <double>batch.n_threads, max(work / MIN_WORK_PER_THREAD, 1.0))
     run_task_list(&batch.list, n_threads)

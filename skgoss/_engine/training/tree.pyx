@@ -1,13 +1,13 @@
-"""Growing one tree leaf-wise, in one nogil routine.
+"""Growing trees leaf-wise, without the GIL.
 
-Search the root; then split the best leaf, partition its rows and search its children, again
-and again; at the end, the leaves' values.
+The root is searched. Then the leaf with the largest gain is split, again and again: its rows are
+moved to its two children, which are searched. In the end, the values of the leaves are computed.
 
-Leaves are also divided ahead of their turn: with the best leaf those that will probably be
-split. Then leaves are split in the same order as ever, and what has been divided in vain is
-dropped. Processes do so because a collective operation takes time, and threads because a batch of
-leaves keeps more of them busy than one leaf does. The trees of a round share a batch: each adds
-leaves to it.
+Splits are also speculative: together with the best leaf, those that will probably be split are
+divided, in one batch. Leaves still become inner nodes in the order of their gains, and speculative
+splits that are not needed are dropped. Threads do so because a batch of leaves keeps more of them
+busy than one leaf, and processes because a collective operation takes time. All trees of a round
+add leaves to a batch.
 """
 
 from libc.stdint cimport uint8_t, uint32_t
@@ -18,48 +18,48 @@ from skgoss._engine.atomics cimport spin_lock, spin_unlock
 from skgoss._engine.random cimport TREE_FEATURES, key
 from skgoss._engine.signals cimport is_stopped
 from skgoss._engine.training.children cimport (
-    list_children, search_children, search_roots, share_batch)
+    list_children, reduce_batch, search_children, search_roots)
 from skgoss._engine.training.constraint_kernels cimport (
     bound_children, bound_leaves, next_stale, order_children)
-from skgoss._engine.training.encoding cimport RootRows, read_rounds, set_fine_scales
+from skgoss._engine.training.encoding cimport RootRows, gather_stats, set_leaf_scales
 from skgoss._engine.training.feature_subset cimport subset_rows
-from skgoss._engine.training.histogram cimport MIN_SUM_WORK, sum_together
-from skgoss._engine.training.kernel_collectives cimport share_splits
+from skgoss._engine.training.histogram cimport MIN_SUM_WORK, sum_batch
+from skgoss._engine.training.kernel_collectives cimport exchange_splits
 from skgoss._engine.training.layout cimport Binned, Sums
 from skgoss._engine.training.leaf_values cimport fill_leaves, fill_nodes
 from skgoss._engine.training.partition cimport (
-    MIN_CHUNK, choose_left, index_root, list_rows, recall_left, return_rows, rows_to_children,
+    MIN_CHUNK, choose_left, index_root, list_rows, restore_left, return_rows, rows_to_children,
     write_set)
 from skgoss._engine.training.sampling_kernels cimport sample_features
 from skgoss._engine.training.search cimport (
-    MIN_VISITS, choose_summed, list_siblings, search_again, search_together)
+    MIN_VISITS, choose_summed, list_siblings, search_again, search_batch)
 from skgoss._engine.training.split cimport NONE_MISSING, Split, SplitRules, node_stats
 from skgoss._engine.training.tasks cimport (
-    MIN_WORK_PER_THREAD, Batch, Division, Task, add_late, add_task, item_at, begin_adding,
-    end_adding, let_follow, run_tasks, start_list, task_work)
+    MIN_WORK_PER_THREAD, Batch, Division, Task, add_late, add_task, item_at, lock_tasks,
+    publish_tasks, run_tasks, set_continuation, start_list, task_work)
 from skgoss._engine.training.workspace cimport (
     INTERMEDIATE, INTERRUPTED, NO_MEMORY, NO_PRIORITY, ROOT_BUFFER, Leaf, Node, Pool, Round,
     Scratch, Shared, Workspace, free_slot, free_slots, heap_pop, heap_push, heap_remove)
 
 cdef enum:
-    # The maximum number of updates and visits of bins that a thread gets at a time.
+    # The maximum work of a batch for each thread, in updates and visits of bins.
     WORK_PER_THREAD = 400000
     # A leaf of less work is divided by one thread.
     MIN_SHARED_WORK = 60000
-    # At least so much is the split of a leaf that has many bins, but so few rows that only
-    # their bins are visited.
-    WORK_OF_FEW_ROWS = 20000
+    # The minimum number of visits in the estimate for a small leaf, of which only the bins that
+    # contain rows are visited.
+    MIN_SMALL_LEAF_VISITS = 20000
 
-# The smaller child of a leaf has about this share of its work.
-cdef double SHARE_OF_SMALLER = 0.3
+# The smaller child of a leaf has about this fraction of its work.
+cdef double SMALLER_CHILD_WORK = 0.3
 
 
 cdef void start_tree(Shared* shared, Workspace* ws, const Round* round) noexcept nogil:
-    """A tree of one leaf, for which features are sampled."""
+    """Start a tree of one leaf, and sample its features."""
     cdef Leaf* root = &ws.leaves[0]
     cdef int buffer = ROOT_BUFFER if shared.has_sparse else 0
     ws.rules = shared.rules
-    ws.rules.l2 += ws.more_l2
+    ws.rules.l2 += ws.extra_l2
     memset(root, 0, sizeof(Leaf))
     root.buffer = buffer
     if shared.has_sparse:
@@ -74,7 +74,7 @@ cdef void start_tree(Shared* shared, Workspace* ws, const Round* round) noexcept
     free_slots(ws.pool, ws.free_slots)
     ws.pool.n_masks = 0
     ws.pool.n_set_words = 0
-    ws.divides_ahead = False
+    ws.is_speculative = False
     ws.n_features = sample_features(
         shared.all_features, shared.data.n_features, shared.settings.tree_fraction,
         key(shared.settings.feature_seed, TREE_FEATURES, ws.tree_index), ws.features)
@@ -87,7 +87,7 @@ cdef void start_tree(Shared* shared, Workspace* ws, const Round* round) noexcept
 
 
 cdef void enqueue(Workspace* ws, int index) noexcept nogil:
-    """Let a leaf wait to be split if it has a split."""
+    """Push the leaf onto the heap if it can be split."""
     if ws.leaves[index].best.gain > 0:
         heap_push(ws, index)
 
@@ -95,11 +95,11 @@ cdef void enqueue(Workspace* ws, int index) noexcept nogil:
 cdef bint missing_goes_left(
     const Shared* shared, const Split* split, Sums left, Sums right,
 ) noexcept nogil:
-    """Where missing values go at a node that has none: with the larger child.
+    """Whether missing values go left at a node that has none: with the larger child.
 
-    The sums of hessians tell which is larger: they count a weight as copies. Bounds that depend
-    on neighbors know missing values on the left, if the column has any; if not, these go where
-    the middle bin does, so that they have the bounds of numbers.
+    That is the child with the larger sum of hessians, in which whole weights count as repeated
+    rows. Bounds that depend on neighbors treat missing values as on the left, if the column has
+    any. If not, these go with the middle bin, so that they have the bounds of numbers.
     """
     cdef bint has_missing = shared.data.missing_bin[split.feature] >= 0
     if shared.settings.missing_left_if_none:
@@ -112,7 +112,7 @@ cdef bint missing_goes_left(
 
 
 cdef void fill_node(const Leaf* leaf, Node* node) noexcept nogil:
-    """The inner node that takes the place of a leaf."""
+    """Describe the inner node that replaces a leaf."""
     node.parent = leaf.node
     node.is_left = leaf.is_left
     node.feature = leaf.best.feature
@@ -124,7 +124,7 @@ cdef void fill_node(const Leaf* leaf, Node* node) noexcept nogil:
 
 
 cdef void link_node(Workspace* ws, int leaf_index) noexcept nogil:
-    """Put the newest node in the place of a leaf."""
+    """Replace a leaf by the newest node in the tree."""
     cdef int index = ws.n_leaves - 1
     cdef Node* node = &ws.nodes[index]
     if node.parent >= 0:
@@ -138,17 +138,17 @@ cdef void link_node(Workspace* ws, int leaf_index) noexcept nogil:
 
 cdef int add_words(Pool* pool, int n_bins, const uint8_t* goes_left, Node* node) noexcept nogil:
     """Add a set of bins, as bits of 32-bit words, to those of the tree; 0 or NO_MEMORY."""
-    cdef Py_ssize_t room
+    cdef Py_ssize_t capacity
     cdef void* larger
     node.first_word = pool.n_set_words
     node.last_word = pool.n_set_words = node.first_word + (n_bins + 31) // 32
-    if node.last_word > pool.set_room:
-        room = 2 * node.last_word
-        larger = realloc(pool.set_words, room * sizeof(uint32_t))
+    if node.last_word > pool.set_capacity:
+        capacity = 2 * node.last_word
+        larger = realloc(pool.set_words, capacity * sizeof(uint32_t))
         if larger == NULL:
             return NO_MEMORY
         pool.set_words = <uint32_t*>larger
-        pool.set_room = room
+        pool.set_capacity = capacity
     memset(
         pool.set_words + node.first_word, 0,
         (node.last_word - node.first_word) * sizeof(uint32_t))
@@ -157,7 +157,7 @@ cdef int add_words(Pool* pool, int n_bins, const uint8_t* goes_left, Node* node)
 
 
 cdef int add_set(const Binned* data, Workspace* ws, Node* node) noexcept nogil:
-    """Keep the bins that go left with a node, which is categorical."""
+    """Keep the set of bins that go left at a categorical node; 0 or NO_MEMORY."""
     cdef int status
     spin_lock(&ws.pool.lock)
     status = add_words(ws.pool, data.n_bins[node.feature], ws.scratch.goes_left, node)
@@ -169,11 +169,11 @@ cdef void make_child(
     Workspace* ws, const Leaf* parent, int node, bint is_left, Sums sums, double l2,
     Leaf* child_out,
 ) noexcept nogil:
-    """Fill in all of a child but its rows. It has its bounds already."""
+    """Describe a child, whose bounds are known, except for its rows."""
     cdef SplitRules rules = ws.rules
     cdef double lower = child_out.stats.lower
     cdef double upper = child_out.stats.upper
-    child_out.n_left_behind = 0
+    child_out.n_removed = 0
     child_out.depth = parent.depth + 1
     child_out.node = node
     child_out.is_left = is_left
@@ -191,7 +191,7 @@ cdef void make_child(
 
 
 cdef int describe_children(Shared* shared, Workspace* ws, Division* division) noexcept nogil:
-    """Divide a leaf by its best split: its node, and all of its children but their rows."""
+    """Make the node and the children of a divided leaf, except for their rows; 0 or NO_MEMORY."""
     cdef Leaf* parent = &division.parent
     cdef Leaf* left = division.left
     cdef Leaf* right = division.right
@@ -199,7 +199,7 @@ cdef int describe_children(Shared* shared, Workspace* ws, Division* division) no
     cdef Sums left_sums, right_sums
     cdef double l2
     if ws.shares_columns:
-        l2 = recall_left(ws, parent, &left_sums)
+        l2 = restore_left(ws, parent, &left_sums)
     else:
         l2 = choose_left(shared, ws, parent, &left_sums)
     right_sums.gradient = parent.stats.sums.gradient - left_sums.gradient
@@ -223,18 +223,18 @@ cdef int describe_children(Shared* shared, Workspace* ws, Division* division) no
 
 # ------------------------------------------------------------------ batches
 
-cdef double work_of(const Workspace* ws, int index) noexcept nogil:
-    """Updates and visits of bins that a split of a leaf takes at most."""
+cdef double division_work(const Workspace* ws, int index) noexcept nogil:
+    """The maximum number of updates and visits of bins that dividing a leaf takes."""
     cdef const Leaf* leaf = &ws.leaves[index]
     cdef double updates = leaf.stats.sums.count * ws.data.row_updates
     cdef double visits = 2.0 * ws.data.n_hist_bins
     if leaf.slot < 0:
-        visits = min(visits, max(2.0 * updates, <double>WORK_OF_FEW_ROWS))
+        visits = min(visits, max(2.0 * updates, <double>MIN_SMALL_LEAF_VISITS))
     return updates + visits
 
 
-cdef Workspace* helper_of(Batch* batch, Workspace* ws) noexcept nogil:
-    """A copy of a tree's workspace as it is now, with scratch memory for one leaf."""
+cdef Workspace* make_helper(Batch* batch, Workspace* ws) noexcept nogil:
+    """Copy a tree's workspace as it is now, with scratch memory for the next division."""
     cdef Workspace* out = &batch.helpers[batch.n_divisions]
     cdef Scratch scratch = out.scratch
     out[0] = ws[0]
@@ -242,63 +242,64 @@ cdef Workspace* helper_of(Batch* batch, Workspace* ws) noexcept nogil:
     return out
 
 
-cdef void add_division(Batch* batch, Workspace* ws, int index, bint ahead) noexcept nogil:
-    """Let a leaf be divided with the batch: at once, or ahead of its turn."""
+cdef void add_division(
+    Batch* batch, Workspace* ws, int index, bint is_speculative,
+) noexcept nogil:
+    """Add a leaf to the leaves that the batch divides."""
     cdef Division* division = &batch.divisions[batch.n_divisions]
     cdef const Leaf* leaf
     division.tree = division.ws = ws
-    if ahead:
-        division.ws = helper_of(batch, ws)
+    if is_speculative:
+        division.ws = make_helper(batch, ws)
         division.ws.scratch.mask = ws.scratch.mask + ws.mask_used
         leaf = &ws.leaves[index]
-        ws.mask_used += (leaf.end - leaf.begin - leaf.n_left_behind) // 8 + 8
+        ws.mask_used += (leaf.end - leaf.begin - leaf.n_removed) // 8 + 8
     division.index = index
-    division.ahead = ahead
+    division.is_speculative = is_speculative
     division.parent = ws.leaves[index]
-    division.work = work_of(ws, index)
+    division.work = division_work(ws, index)
     batch.work += division.work
     batch.n_divisions += 1
 
 
 cdef void choose_leaves(
-    Shared* shared, Batch* batch, Workspace* ws, int first, double most_work, int most,
+    Shared* shared, Batch* batch, Workspace* ws, int first, double max_work, int max_divisions,
 ) noexcept nogil:
-    """Add a leaf to the batch, with those of its tree whose turn will probably come.
+    """Add a leaf to the batch, and the leaves of its tree that will probably be split.
 
-    At most as many leaves as are still split have their turn. Of the best ones, half as many
-    nearly all have: more of them would save little, and be divided in vain more often. Threads
-    take only as many as keep them busy, but only a quarter of the above once there is one for
-    each thread.
+    The tree can still be split ``n_left`` times. Of the ``n_left // 2`` best leaves, nearly all
+    will be split; more of them would save little, and be dropped more often. Threads divide only
+    as many as keep them busy: once there is a leaf for each thread, only the ``n_left // 8`` best.
     """
-    cdef bint alone = shared.collectives == NULL
+    cdef bint is_local = shared.collectives == NULL
     cdef int n_left = shared.settings.max_leaves - ws.n_leaves
-    cdef int n_most = min(ws.n_heap, n_left // 2)
-    cdef int n_waiting = 0
+    cdef int max_popped = min(ws.n_heap, n_left // 2)
+    cdef int n_popped = 0
     cdef int n = 1
     cdef int i
     ws.mask_used = 0
     add_division(batch, ws, first, True)
-    if alone and work_of(ws, first) * (ws.n_heap + 1) <= MIN_WORK_PER_THREAD:
+    if is_local and division_work(ws, first) * (ws.n_heap + 1) <= MIN_WORK_PER_THREAD:
         return
-    while (n_waiting < n_most and batch.n_divisions < most
-            and not (alone and batch.work > most_work)):
-        i = ws.waiting[n_waiting] = heap_pop(ws)
-        n_waiting += 1
+    while (n_popped < max_popped and batch.n_divisions < max_divisions
+            and not (is_local and batch.work > max_work)):
+        i = ws.popped[n_popped] = heap_pop(ws)
+        n_popped += 1
         if not ws.leaves[i].is_divided:
             add_division(batch, ws, i, True)
             n += 1
-        if alone and n >= batch.n_threads:
-            n_most = min(n_most, n_left // 8)
-    for i in range(n_waiting):
-        heap_push(ws, ws.waiting[i])
+        if is_local and n >= batch.n_threads:
+            max_popped = min(max_popped, n_left // 8)
+    for i in range(n_popped):
+        heap_push(ws, ws.popped[i])
 
 
 cdef int begin_division(Shared* shared, Division* division) noexcept nogil:
-    """The children of a leaf, but for their rows and their splits."""
+    """Make the children of a leaf, except for their rows and their splits; 0 or NO_MEMORY."""
     cdef Workspace* tree = division.tree
     cdef Workspace* ws = division.ws
     cdef int status
-    if division.ahead:
+    if division.is_speculative:
         division.left = &ws.children[2 * division.index]
         division.right = &ws.children[2 * division.index + 1]
         division.node = shared.settings.max_leaves + division.index
@@ -310,7 +311,7 @@ cdef int begin_division(Shared* shared, Division* division) noexcept nogil:
     status = describe_children(shared, ws, division)
     if status < 0:
         return status
-    if not division.ahead:
+    if not division.is_speculative:
         link_node(tree, division.index)
         tree.n_leaves += 1
     order_children(
@@ -319,16 +320,16 @@ cdef int begin_division(Shared* shared, Division* division) noexcept nogil:
 
 
 cdef void begin_task(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
-    """Begin to divide a leaf whose work threads share out."""
+    """Begin to divide a leaf by several threads."""
     cdef Division* division = &batch.divisions[task.index]
-    cdef int thread_before = division.ws.thread
+    cdef int saved_thread = division.ws.thread
     division.ws.thread = thread
     division.status = begin_division(shared, division)
-    division.ws.thread = thread_before
+    division.ws.thread = saved_thread
 
 
-cdef int divide_alone(Shared* shared, Division* division) noexcept nogil:
-    """Divide a leaf and search its children, by one thread."""
+cdef int divide_serially(Shared* shared, Division* division) noexcept nogil:
+    """Divide a leaf and search its children, by one thread; 0 or NO_MEMORY."""
     if begin_division(shared, division) < 0:
         return NO_MEMORY
     rows_to_children(
@@ -337,38 +338,38 @@ cdef int divide_alone(Shared* shared, Division* division) noexcept nogil:
         shared, division.ws, &division.parent, division.left, division.right)
 
 
-cdef void whole_task(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
-    """Divide a leaf that needs no other threads."""
+cdef void serial_task(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
+    """Divide a leaf by one thread."""
     cdef Division* division = &batch.divisions[task.index]
-    if division.ahead:
+    if division.is_speculative:
         division.ws.thread = thread
         division.ws.n_threads = 1
-    division.status = divide_alone(shared, division)
+    division.status = divide_serially(shared, division)
 
 
-cdef void list_alone(Batch* batch) noexcept nogil:
+cdef void list_serial(Batch* batch) noexcept nogil:
     """List the leaves that are divided by one thread, the largest first."""
-    cdef Task* before
+    cdef Task* previous
     cdef Task* last
     cdef int i, k
     for i in range(batch.n_divisions):
-        if not batch.divisions[i].alone or add_late(batch, whole_task, i) == NULL:
+        if not batch.divisions[i].is_serial or add_late(batch, serial_task, i) == NULL:
             continue
         for k in range(batch.late.n - 1, 0, -1):
-            before, last = <Task*>item_at(&batch.late, k - 1), <Task*>item_at(&batch.late, k)
-            if (batch.divisions[before.index].work >= batch.divisions[last.index].work):
+            previous, last = <Task*>item_at(&batch.late, k - 1), <Task*>item_at(&batch.late, k)
+            if (batch.divisions[previous.index].work >= batch.divisions[last.index].work):
                 break
-            before.index, last.index = last.index, before.index
+            previous.index, last.index = last.index, previous.index
 
 
 cdef int list_shared(Shared* shared, Batch* batch) noexcept nogil:
-    """List the siblings of the leaves whose work threads share out."""
+    """List the children of the leaves that several threads divide; 0 or NO_MEMORY."""
     cdef Division* division
     cdef int i, n
     batch.n_siblings = 0
     for i in range(batch.n_divisions):
         division = &batch.divisions[i]
-        if division.alone:
+        if division.is_serial:
             continue
         n = list_children(
             shared, division.ws, &division.parent, division.left, division.right,
@@ -379,27 +380,27 @@ cdef int list_shared(Shared* shared, Batch* batch) noexcept nogil:
     return 0
 
 
-cdef void choose_alone(Shared* shared, Batch* batch) noexcept nogil:
-    """Which leaves are divided by one thread: none that takes longer than a thread's share."""
+cdef void choose_serial(Shared* shared, Batch* batch) noexcept nogil:
+    """Choose the leaves that one thread divides: none with more work than a thread's share."""
     cdef Division* division
     cdef double work = batch.work
     cdef bint is_done = False
     cdef int i
     for i in range(batch.n_divisions):
         batch.divisions[i].status = 0
-        batch.divisions[i].alone = shared.collectives == NULL
+        batch.divisions[i].is_serial = shared.collectives == NULL
     while not is_done and batch.n_threads > 1:
         is_done = True
         for i in range(batch.n_divisions):
             division = &batch.divisions[i]
-            if division.alone and division.work > max(
+            if division.is_serial and division.work > max(
                     work / batch.n_threads, <double>MIN_SHARED_WORK):
-                division.alone = is_done = False
+                division.is_serial = is_done = False
                 work -= division.work
 
 
 cdef void choose_sizes(Batch* batch) noexcept nogil:
-    """How much each task has of what threads share out."""
+    """Choose the sizes of the tasks that divide leaves by several threads."""
     cdef const Division* division
     cdef double rows = 0
     cdef double updates = 0
@@ -407,37 +408,37 @@ cdef void choose_sizes(Batch* batch) noexcept nogil:
     cdef int i
     for i in range(batch.n_divisions):
         division = &batch.divisions[i]
-        if not division.alone:
+        if not division.is_serial:
             rows += division.parent.end - division.parent.begin
-            updates += SHARE_OF_SMALLER * division.work
+            updates += SMALLER_CHILD_WORK * division.work
             n_visits += 2.0 * division.ws.data.n_visits
-    # Chunks begin with a byte of the mask. They are short: nothing is merged after them.
+    # Chunks begin with a byte of the mask. They may be short, because nothing is merged after them.
     batch.chunk_size = <Py_ssize_t>task_work(batch, rows / 2, MIN_CHUNK) // 8 * 8 + 8
     batch.sum_size = task_work(batch, updates, MIN_SUM_WORK)
     batch.search_size = task_work(batch, n_visits, MIN_VISITS)
 
 
-cdef void list_moved(Shared* shared, Batch* batch, int index, int thread) noexcept nogil:
-    """List what sums and searches the children of a leaf, whose rows have moved."""
+cdef void list_moved_children(Shared* shared, Batch* batch, int index, int thread) noexcept nogil:
+    """List the tasks that sum and search the children of a leaf, once its rows have moved."""
     cdef Division* division = &batch.divisions[index]
     cdef Workspace* ws = division.ws
-    cdef int thread_before = ws.thread
-    cdef int n_threads_before = ws.n_threads
+    cdef int saved_thread = ws.thread
+    cdef int saved_n_threads = ws.n_threads
     cdef int i, n
     ws.thread, ws.n_threads = thread, 1
     n = list_children(
         shared, ws, &division.parent, division.left, division.right, batch.siblings + 2 * index)
-    ws.thread, ws.n_threads = thread_before, n_threads_before
+    ws.thread, ws.n_threads = saved_thread, saved_n_threads
     division.status = min(n, 0)
-    begin_adding(batch)
+    lock_tasks(batch)
     for i in range(2 * index, 2 * index + n):
         list_siblings(shared, batch, i)
-    end_adding(batch)
+    publish_tasks(batch)
 
 
 cdef void after_move(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
     if shared.collectives == NULL:
-        list_moved(shared, batch, task.index, thread)
+        list_moved_children(shared, batch, task.index, thread)
 
 
 cdef void after_begin(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
@@ -446,67 +447,67 @@ cdef void after_begin(Shared* shared, Batch* batch, Task* task, int thread) noex
 
 
 cdef void list_divisions(Shared* shared, Batch* batch) noexcept nogil:
-    """List the first task of each leaf whose work threads share out, and the other leaves."""
+    """List the first task of each leaf that several threads divide, and then the other leaves."""
     cdef int i
     start_list(shared, batch)
     choose_sizes(batch)
     batch.after_move = after_move
-    begin_adding(batch)
+    lock_tasks(batch)
     for i in range(batch.n_divisions):
-        if not batch.divisions[i].alone:
+        if not batch.divisions[i].is_serial:
             add_task(batch, begin_task, i, 0, 0, 0)
-            let_follow(batch, batch.tasks.n - 1, &batch.divisions[i].n_open, after_begin)
-    list_alone(batch)
-    end_adding(batch)
+            set_continuation(batch, batch.tasks.n - 1, &batch.divisions[i].n_open, after_begin)
+    list_serial(batch)
+    publish_tasks(batch)
 
 
-cdef int search_among_processes(Shared* shared, Batch* batch) noexcept nogil:
-    """Sum the rows of the batch's siblings and search them, with other processes."""
+cdef int search_distributed(Shared* shared, Batch* batch) noexcept nogil:
+    """Sum and search the children of all leaves of the batch, together with other processes."""
     cdef Workspace* ws = batch.divisions[0].tree
     cdef int status = list_shared(shared, batch)
     if status == 0:
-        status = sum_together(shared, batch)
+        status = sum_batch(shared, batch)
     if status == 0:
-        status = share_batch(shared, ws, batch)
+        status = reduce_batch(shared, ws, batch)
     if status == 0:
-        status = search_together(shared, batch)
+        status = search_batch(shared, batch)
     if status == 0 and ws.shares_columns:
-        status = share_splits(shared, ws, batch.siblings, batch.n_siblings)
+        status = exchange_splits(shared, ws, batch.siblings, batch.n_siblings)
     return status
 
 
 cdef int divide_batch(Shared* shared, Batch* batch) noexcept nogil:
-    """Divide the leaves of the batch, and search their children."""
+    """Divide the leaves of the batch, and search their children; 0 or an error."""
     cdef int status = 0
     cdef int i
-    choose_alone(shared, batch)
+    choose_serial(shared, batch)
     list_divisions(shared, batch)
     run_tasks(batch, batch.work)
     for i in range(batch.n_divisions):
         status = min(status, batch.divisions[i].status)
     status = min(status, batch.status)
     if status == 0 and shared.collectives != NULL:
-        status = search_among_processes(shared, batch)
+        status = search_distributed(shared, batch)
     return status
 
 
 cdef void keep_divided(Batch* batch) noexcept nogil:
-    """Note which leaves are divided. Their histograms are their children's now."""
+    """Keep the speculative splits. The histogram of a leaf is now that of its larger child."""
     cdef Division* division
     cdef int i
     for i in range(batch.n_divisions):
         division = &batch.divisions[i]
-        if division.ahead:
-            # Rows may have been brought together.
+        if division.is_speculative:
             division.parent.slot = -1
             division.parent.is_divided = True
+            # Its range changes if rows were gathered.
             division.tree.leaves[division.index] = division.parent
 
 
 # ------------------------------------------------------------------ splits
 
 cdef void take_children(Shared* shared, Workspace* ws, int index) noexcept nogil:
-    """Split a leaf that has been divided ahead of its turn."""
+    """Make a speculative split part of the tree."""
     cdef int node = ws.n_leaves - 1
     ws.nodes[node] = ws.nodes[shared.settings.max_leaves + index]
     link_node(ws, index)
@@ -519,7 +520,7 @@ cdef void take_children(Shared* shared, Workspace* ws, int index) noexcept nogil
 
 
 cdef int split_leaf(Shared* shared, Batch* batch, Workspace* ws, int index) noexcept nogil:
-    """Split a leaf, and search its children."""
+    """Split a leaf, and search its children; 0 or an error."""
     cdef int status
     batch.n_divisions = 0
     batch.work = 0
@@ -531,9 +532,9 @@ cdef int split_leaf(Shared* shared, Batch* batch, Workspace* ws, int index) noex
 
 
 cdef int split_divided(Shared* shared, Workspace* ws) noexcept nogil:
-    """Split the leaves that have been divided, as long as it is their turn.
+    """Split the best leaf, again and again, as long as it has a speculative split.
 
-    Returns the first leaf whose turn it is that has not been divided; -1: the tree is grown.
+    Returns the first best leaf without one, which is popped; -1: the tree is complete.
     """
     cdef int leaf
     while ws.n_heap > 0 and ws.n_leaves < shared.settings.max_leaves:
@@ -544,8 +545,8 @@ cdef int split_divided(Shared* shared, Workspace* ws) noexcept nogil:
     return -1
 
 
-cdef void stay_leaf(Workspace* ws, int index) noexcept nogil:
-    """Release the histograms of a leaf that is not split after all, and take its rows back."""
+cdef void release_leaf(Workspace* ws, int index) noexcept nogil:
+    """Release the histograms of an unsplit leaf, and undo its speculative split if it has one."""
     cdef Leaf* leaf = &ws.leaves[index]
     cdef Leaf* child
     cdef int side
@@ -559,7 +560,7 @@ cdef void stay_leaf(Workspace* ws, int index) noexcept nogil:
 cdef int search_stale(
     Shared* shared, Batch* batch, Workspace* ws, int index,
 ) noexcept nogil:
-    """Search the leaves that the newest split, of leaf ``index``, bounds anew."""
+    """Search the leaves whose bounds the newest split, of leaf ``index``, has changed."""
     cdef int stale = next_stale(shared, ws, index, 0)
     cdef int status = 0
     while status == 0 and stale >= 0 and not is_stopped(&shared.watch):
@@ -573,7 +574,7 @@ cdef int search_stale(
 # ------------------------------------------------------------------ trees
 
 cdef int split_one_by_one(Shared* shared, Batch* batch, Workspace* ws) noexcept nogil:
-    """Grow a tree leaf by leaf."""
+    """Grow a tree without speculative splits; 0 or an error."""
     cdef int status = 0
     cdef int leaf
     while status == 0 and ws.n_heap > 0 and ws.n_leaves < shared.settings.max_leaves:
@@ -589,8 +590,8 @@ cdef int split_one_by_one(Shared* shared, Batch* batch, Workspace* ws) noexcept 
 cdef int split_in_batches(
     Shared* shared, Batch* batch, Workspace* trees, int n_trees,
 ) noexcept nogil:
-    """Grow trees whose leaves are divided ahead of their turn."""
-    cdef double most_work = WORK_PER_THREAD * <double>batch.n_threads
+    """Grow trees with speculative splits; 0 or an error."""
+    cdef double max_work = WORK_PER_THREAD * <double>batch.n_threads
     cdef int status = 0
     cdef int i, leaf
     while status == 0:
@@ -600,7 +601,7 @@ cdef int split_in_batches(
             leaf = split_divided(shared, &trees[i])
             if leaf >= 0:
                 choose_leaves(
-                    shared, batch, &trees[i], leaf, (i + 1) * most_work / n_trees,
+                    shared, batch, &trees[i], leaf, (i + 1) * max_work / n_trees,
                     batch.max_divisions - (n_trees - 1 - i))
                 heap_push(&trees[i], leaf)
         if batch.n_divisions == 0:
@@ -616,8 +617,8 @@ cdef int split_in_batches(
 cdef int grow_trees(
     Shared* shared, Batch* batch, Workspace* trees, const Round* rounds, int n_trees,
 ) noexcept nogil:
-    """Grow the trees of a round, or some of them; 0, or what growing may end with."""
-    cdef bint ahead = batch.helpers != NULL
+    """Grow the trees of a round, or some of them; 0 or an error."""
+    cdef bint is_speculative = batch.helpers != NULL
     cdef int status = 0
     cdef int i
     batch.status = 0
@@ -625,31 +626,31 @@ cdef int grow_trees(
         start_tree(shared, &trees[i], &rounds[i])
     status = search_roots(shared, batch, trees, rounds, n_trees)
     for i in range(n_trees):
-        trees[i].divides_ahead = ahead
+        trees[i].is_speculative = is_speculative
         if status == 0:
             enqueue(&trees[i], 0)
-    if status == 0 and ahead:
+    if status == 0 and is_speculative:
         status = split_in_batches(shared, batch, trees, n_trees)
     elif status == 0:
         status = split_one_by_one(shared, batch, trees)
     for i in range(n_trees):
         bound_leaves(shared, &trees[i])
         while trees[i].n_heap > 0:
-            stay_leaf(&trees[i], heap_pop(&trees[i]))
+            release_leaf(&trees[i], heap_pop(&trees[i]))
     return fill_leaves(shared, trees, rounds, n_trees) if status == 0 else status
 
 
 cdef int fill_score(Shared* shared, Workspace* ws, const Round* round) noexcept nogil:
-    """The values of one score in a tree of several, of its leaves and of its nodes."""
+    """Compute the values of the leaves and nodes of a shared tree for one of its scores."""
     cdef RootRows root
     cdef int status
     root.ws, root.gradients = ws, round.gradients
-    # A bound of all rows holds for the sampled ones.
+    # Scales that suit all rows also suit the sampled ones, whose gradients need not be gathered.
     root.gradients.sampled = root.gradients.ids = NULL
     root.gradients.n = root.gradients.n_rows
-    status = read_rounds(shared, &root, 1)
+    status = gather_stats(shared, &root, 1)
     if status == 0:
-        set_fine_scales(&root)
+        set_leaf_scales(&root)
         status = fill_leaves(shared, ws, round, 1)
     if status == 0:
         fill_nodes(ws)

@@ -14,35 +14,36 @@ cdef enum:
     NO_MEMORY = -1
     NOT_FINITE = -2
     INTERRUPTED = -3          # the watch has the exception
-    COLLECTIVE_FAILED = -4    # `KernelCollectives.error` says why
-    # The records of the root if sparse columns tell which rows leave a leaf.
+    COLLECTIVE_FAILED = -4    # `KernelCollectives.error` has the exception
+    # The buffer with the records of the root, which stay in place where splits by sparse columns
+    # move few rows out of a leaf.
     ROOT_BUFFER = 2
     # The priority of a leaf whose split is not a forced one.
     NO_PRIORITY = 0x7FFFFFFF
-    # Threads share out more rows than these.
+    # Fewer rows are not divided among threads.
     MIN_ROWS_FOR_TEAM = 4000
 
 cdef enum Bounding:
     # Where the bounds of outputs come from, under monotone constraints.
     UNBOUNDED
-    BASIC                     # the middle of the outputs at a monotone node
+    BASIC                     # the mean of the children's outputs at a monotone node
     INTERMEDIATE              # the outputs of the leaves next to a leaf
     ADVANCED                  # of those next to either side of a cut
 
 cdef struct SharedSplit:
-    # What a process that searched a column tells the others of a split; the set of its bins is
-    # in `Workspace.left_sets`.
+    # What the process that searched a column sends to the others with its best split; the set of
+    # bins is in `Workspace.left_sets`.
     Sums left                 # of the rows that go left
-    double l2                 # the ridge penalty below
+    double l2                 # the ridge penalty of the children
 
 cdef struct Leaf:
     Py_ssize_t begin          # its rows: records[buffer][begin:end]
     Py_ssize_t end
     int buffer
-    Py_ssize_t n_left_behind  # of the rows of records[buffer], how many have left
-    int slot                  # of its histogram; -1: none, or made of its few rows each time
+    Py_ssize_t n_removed      # of the rows of records[buffer], those moved to other leaves
+    int slot                  # of its histogram; -1: none, or it is small (`SmallLeafBuffers`)
     int mask                  # of the features that it is searched for: ws.splittable[mask]
-    bint is_divided           # its children are known, in `Workspace.children`
+    bint is_divided           # by a speculative split: its children are in `Workspace.children`
     int depth
     int node                  # the inner node above it; -1: it is the root
     int is_left
@@ -51,13 +52,13 @@ cdef struct Leaf:
     NodeStats stats
     Split best
     SharedSplit shared_split  # if columns are searched by several processes
-    int32_t forced            # the forced split wanted here; -1: none
+    int32_t forced            # the forced split of this leaf; -1: none
     int32_t priority          # forced splits come first, by their numbers
 
 cdef struct LeafVisit:
-    # What a thread has of a leaf whose rows it visits.
+    # The progress of a thread that visits the rows of a leaf.
     Py_ssize_t next           # the record to visit next
-    Sums sums                 # of those visited
+    Sums sums                 # of the rows visited
 
 cdef struct Node:
     int32_t parent            # -1: it is the root
@@ -78,90 +79,91 @@ cdef struct Tile:
     int32_t* features         # in these lanes, of those that the tree sums
     int n_features
     bint consecutive          # whether their numbers are
-    int64_t first_hist_bin       # the bins of these lanes are in between, in histograms
+    int64_t first_hist_bin    # in histograms, the bins of these lanes are in this range
     int64_t end_hist_bin
 
 cdef struct TileSums:
     int64_t* values           # of gradients, hessians and counts
-    int64_t room              # in histogram bins
+    int64_t capacity          # in histogram bins
 
 cdef struct Pool:
-    # What all threads that divide leaves of a tree take from: histograms, masks and sets.
+    # What the threads that divide leaves of a tree share: histograms, masks and sets.
     int64_t lock              # of all that follows
     int n_slots               # of histograms
     int n_free
     int64_t n_masks
     uint32_t* set_words       # of the tree's sets of bins
     Py_ssize_t n_set_words
-    Py_ssize_t set_room       # in words
+    Py_ssize_t set_capacity   # in words
 
-cdef struct FewRows:
-    # A histogram of a thread, for leaves of few rows that have none; else it is zero.
+cdef struct SmallLeafBuffers:
+    # A thread's histogram for small leaves, which have no slot. It is zero between two leaves.
     Histogram histogram
-    uint8_t* seen             # the features such rows touch
+    uint8_t* is_touched       # by feature: whether rows of the leaf have a stored bin of it
     int32_t* touched
     int n_touched
 
-# What is needed while a leaf is divided and its children are searched: leaves that are divided
-# together have one each.
+# The memory that dividing a leaf and searching its children needs: leaves of a batch have one
+# each.
 cdef struct Scratch:
     uint8_t* mask             # a bit for each row of the leaf: whether it goes left
     uint8_t* goes_left        # by bin
     uint8_t* code_goes_left
     int32_t* sample           # features sampled for the leaf
-    int32_t* allowed          # features that interactions allow the leaf
-    uint8_t* may_use          # the same, by feature
-    int32_t* hits             # of the path's features, by set
+    int32_t* allowed          # features that interaction constraints allow in the leaf
+    uint8_t* is_allowed       # the same, by feature
+    int32_t* hits             # by set: how many features of the path it has; 0 between two leaves
     uint8_t* searched[2]      # features searched in the two children
     int32_t* cut[2]           # and their only cuts, in extremely random trees
     double* factor[2]         # of their gains, by feature
 
 cdef struct Workspace:
-    int thread                # whose accumulators and scratch arrays are used
-    int n_threads             # that share the rows out
+    int thread                # the first one: its accumulators and scratch arrays are used
+    int n_threads
     Scratch scratch
     Pool* pool
     uint64_t* records[3]      # of the leaves' rows; the last one is ROOT_BUFFER
-    # By row, then: whether it is in the one leaf that still has the root's records, and where
-    # among these its own is, if the rows are sampled.
-    uint8_t* stays
+    # By row, where there are sparse columns: whether it is in the one leaf that still has the
+    # root's records, and, if rows are sampled, the number of its record in the root.
+    uint8_t* in_root_leaf
     uint32_t* root_position
     Py_ssize_t n_rows         # of the root
     int64_t* pairs
     double* gathered          # gradients of sampled rows, one after the other
     Binned data               # the rows as the tree reads them
-    SubsetBuffers subset      # where they are if trees sample features
+    SubsetBuffers subset      # their memory if trees sample features
     int32_t* features         # sampled for the tree
     int n_features
-    int32_t* summed           # with others in forced splits
+    int32_t* summed           # these features, and those of forced splits
     int n_summed
     uint8_t* is_summed        # by feature
-    Tile* tiles               # of the lanes, if rows have nothing else
+    Tile* tiles               # of the lanes, if rows have neither shorts nor entries
     int n_tiles
     int32_t* tile_features
     int32_t* tile_of          # by feature
-    uint8_t** splittable      # masks of features that nodes above a leaf could be split by
+    uint8_t** splittable      # masks of features: 0 if no cut had a gain in a node above
     MonotoneBounds monotone[2]  # what bounds the children of a leaf and of its sibling
     PartialBound* partial_bounds[2]  # of all their features
-    int8_t* above             # by two leaves: 1: the second bounds the first from above,
-    #                           -1: from below, 0: it does not
+    # By pair of leaves (row i, column j): 1: the output of j, a neighbor, bounds that of i from
+    # above; -1: from below; 0: they are not neighbors.
+    int8_t* neighbor_order
     int32_t* row_of           # of `MonotoneBounds`, by feature; NULL unless bounds are ADVANCED
     int n_split_features      # those with a row
     int32_t* split_features
     Histogram* slots
     int* free_slots
     Leaf* leaves
-    # Leaves are divided ahead of their turn. Their nodes and their children lie apart until
-    # then: the node of a leaf behind the nodes of the tree, its children in `children`.
-    bint divides_ahead
-    Leaf* children            # two of each leaf; NULL: no leaf is ever divided ahead
-    int* waiting              # leaves taken out of the heap for a moment
+    # A speculative split is kept apart until its leaf is the best one: the node of leaf i at
+    # nodes[max_leaves + i], its children at children[2 * i] and children[2 * i + 1].
+    bint is_speculative       # whether the tree is grown with such splits
+    Leaf* children            # NULL: it never is
+    int* popped               # leaves that are taken out of the heap while a batch is chosen
     Py_ssize_t mask_used      # bytes of the scratch memory's mask, by leaves of the batch
     int64_t* leaf_sums        # of gradients and hessians, two for each leaf
-    LeafVisit* leaf_visits      # of each thread, one for each leaf
+    LeafVisit* leaf_visits    # of each thread, one for each leaf
     int64_t* message          # to the processes, and from them
-    Py_ssize_t message_room   # in integers
-    # Where there are many columns, each process adds up and searches some of `summed`:
+    Py_ssize_t message_capacity  # in integers
+    # If there are many columns, each process adds up and searches some of `summed`:
     # rank r those from column_cuts[r] to column_cuts[r + 1].
     bint shares_columns
     int* column_cuts
@@ -176,15 +178,15 @@ cdef struct Workspace:
     int n_heap
     int n_leaves
     Encoding encoding
-    Encoding compact_encoding   # of leaves that accumulators have room for
+    Encoding compact_encoding  # of leaves with no more rows than the capacity
     SplitRules rules
     double gradient_scale     # of the leaves' own sums, finer than the histograms'
     double hessian_scale
     uint64_t tree_index
     double learning_rate
-    double self_concordance        # of the loss, which limits leaf_step
-    bint reweighted                # hessians are weights of least squares, see curvature
-    double more_l2                 # is added to that of the options
+    double self_concordance   # of the loss, which limits leaf_step
+    bint reweighted           # hessians are weights of least squares: see hessian_of_rows
+    double extra_l2           # is added to that of the options
 
 cdef struct Settings:
     int max_leaves
@@ -200,7 +202,7 @@ cdef struct Settings:
 cdef struct ForcedSplit:
     int32_t feature
     int32_t bin
-    int32_t left              # the one wanted in the left child; -1: none
+    int32_t left              # the forced split of the left child; -1: none
     int32_t right
 
 cdef struct Constraints:
@@ -211,8 +213,8 @@ cdef struct Constraints:
     int n_sets                # of features that may interact; 0: all may
     const int64_t* set_start
     const int32_t* set_features
-    const int64_t* sets_start  # by feature: the sets it is in
-    const int32_t* sets_of
+    const int64_t* feature_sets_start  # by feature: where its sets begin in feature_sets
+    const int32_t* feature_sets
     const ForcedSplit* forced
     int n_forced
 
@@ -224,18 +226,20 @@ cdef struct Shared:
     Settings settings
     SplitRules rules
     Constraints constraints
-    int64_t** accumulators    # of each thread
-    Histogram* partial        # of each thread
-    FewRows* few              # of each thread
-    TileSums* tile_sums       # of each thread
-    double** scratch          # of each thread
+    # Of each thread:
+    int64_t** accumulators
+    Histogram* partial
+    SmallLeafBuffers* small_leaf
+    TileSums* tile_sums
+    double** scratch
+
     int32_t* all_features
     int max_bins
     Watch watch
     void* collectives         # a `KernelCollectives`; NULL: all rows are here
     int n_ranks
     int rank
-    int64_t min_shared_hist_bins  # larger histograms are added up and searched by columns
+    int64_t min_shared_hist_bins  # of histograms whose columns the processes share
 
 cdef struct Round:
     Gradients gradients
@@ -244,7 +248,7 @@ cdef struct Round:
 
 
 cdef enum:
-    HIST_BIN_BYTES = 20          # of a histogram
+    HIST_BIN_BYTES = 20       # of a gradient, a hessian and a count
 
 cdef Histogram histogram_in(void* memory, int64_t n_hist_bins) noexcept nogil
 
@@ -255,12 +259,15 @@ cdef void free_slot(Workspace* ws, Leaf* leaf) noexcept nogil
 cdef void free_slots(Pool* pool, int* free_slots_out) noexcept nogil
 
 cdef inline int next_buffer(const Leaf* leaf) noexcept nogil:
+    """The buffer that the rows of a leaf are moved to."""
     return 1 if leaf.buffer == 0 else 0
 
-# Where the gradient and the score of a record's row are.
+
 cdef inline Py_ssize_t position_of(const Workspace* ws, uint64_t record) noexcept nogil:
+    """Where the gradient and the score of a record's row are."""
     cdef Py_ssize_t row = record & ws.encoding.id_mask
     return row if ws.data.position == NULL else ws.data.position[row]
+
 
 ctypedef fused record_t:
     uint32_t
@@ -291,7 +298,7 @@ cdef inline int64_t gallop(
 
 cdef const Encoding* encoding_of(const Workspace* ws, const Leaf* leaf) noexcept nogil
 
-cdef bint better(const Split* a, const Split* b) noexcept nogil
+cdef bint is_better(const Split* a, const Split* b) noexcept nogil
 
 cdef void heap_push(Workspace* ws, int leaf) noexcept nogil
 

@@ -15,7 +15,7 @@ cdef Histogram histogram_in(void* memory, int64_t n_hist_bins) noexcept nogil:
     out.gradient = <int64_t*>memory
     out.hessian = out.gradient + n_hist_bins
     out.count = <int32_t*>(out.hessian + n_hist_bins)
-    out.held = NULL
+    out.occupied = NULL
     return out
 
 
@@ -29,11 +29,11 @@ cdef int take_slot(const Binned* data, Workspace* ws) noexcept nogil:
         pool.n_free -= 1
         slot = ws.free_slots[pool.n_free]
     else:
-        memory = malloc(HIST_BIN_BYTES * data.room + 1)
+        memory = malloc(HIST_BIN_BYTES * data.hist_bin_capacity + 1)
         if memory != NULL:
             slot = pool.n_slots
             pool.n_slots += 1
-            ws.slots[slot] = histogram_in(memory, data.room)
+            ws.slots[slot] = histogram_in(memory, data.hist_bin_capacity)
     spin_unlock(&pool.lock)
     return slot
 
@@ -50,7 +50,7 @@ cdef void free_slot(Workspace* ws, Leaf* leaf) noexcept nogil:
 
 
 cdef void free_slots(Pool* pool, int* free_slots_out) noexcept nogil:
-    """Release all histograms: a tree that was not finished may have left some."""
+    """Release all histograms: a tree that was not finished may still have some."""
     cdef int slot
     pool.n_free = pool.n_slots
     for slot in range(pool.n_slots):
@@ -58,7 +58,7 @@ cdef void free_slots(Pool* pool, int* free_slots_out) noexcept nogil:
 
 
 cdef const Encoding* encoding_of(const Workspace* ws, const Leaf* leaf) noexcept nogil:
-    """How the sums of a leaf's histogram are written: packed, if its rows have room."""
+    """How the sums of a leaf's histogram are written: packed up to ``capacity`` rows."""
     if ws.encoding.packed and leaf.stats.sums.count <= ws.encoding.capacity:
         return &ws.compact_encoding
     return &ws.encoding
@@ -66,56 +66,57 @@ cdef const Encoding* encoding_of(const Workspace* ws, const Leaf* leaf) noexcept
 
 # ------------------------------------------------------------------ the heap of leaves
 
-cdef bint better(const Split* a, const Split* b) noexcept nogil:
+cdef bint is_better(const Split* a, const Split* b) noexcept nogil:
+    """Whether split ``a`` has a larger gain than ``b``; of equal gains the first feature wins."""
     return a.gain > b.gain or (a.gain == b.gain and a.feature < b.feature)
 
 
-cdef bint leaf_before(const Workspace* ws, int a, int b) noexcept nogil:
+cdef bint comes_before(const Workspace* ws, int a, int b) noexcept nogil:
     """Whether leaf ``a`` is split before leaf ``b``."""
     if ws.leaves[a].priority != ws.leaves[b].priority:
         return ws.leaves[a].priority < ws.leaves[b].priority
-    if better(&ws.leaves[a].best, &ws.leaves[b].best):
+    if is_better(&ws.leaves[a].best, &ws.leaves[b].best):
         return True
-    return a < b and not better(&ws.leaves[b].best, &ws.leaves[a].best)
+    return a < b and not is_better(&ws.leaves[b].best, &ws.leaves[a].best)
 
 
 cdef void heap_push(Workspace* ws, int leaf) noexcept nogil:
-    """Let a leaf wait for its turn."""
-    cdef int at = ws.n_heap
-    cdef int up
+    """Push a leaf onto the heap."""
+    cdef int pos = ws.n_heap
+    cdef int parent
     ws.n_heap += 1
-    while at > 0:
-        up = (at - 1) // 2
-        if not leaf_before(ws, leaf, ws.heap[up]):
+    while pos > 0:
+        parent = (pos - 1) // 2
+        if not comes_before(ws, leaf, ws.heap[parent]):
             break
-        ws.heap[at] = ws.heap[up]
-        at = up
-    ws.heap[at] = leaf
+        ws.heap[pos] = ws.heap[parent]
+        pos = parent
+    ws.heap[pos] = leaf
 
 
 cdef int heap_pop(Workspace* ws) noexcept nogil:
-    """Take out the leaf whose turn is next; there is one."""
+    """Pop the leaf that is split first; the heap must not be empty."""
     cdef int top = ws.heap[0]
-    cdef int last, at, down
+    cdef int last, pos, child
     ws.n_heap -= 1
     last = ws.heap[ws.n_heap]
-    at = 0
+    pos = 0
     while True:
-        down = 2 * at + 1
-        if down >= ws.n_heap:
+        child = 2 * pos + 1
+        if child >= ws.n_heap:
             break
-        if down + 1 < ws.n_heap and leaf_before(ws, ws.heap[down + 1], ws.heap[down]):
-            down += 1
-        if not leaf_before(ws, ws.heap[down], last):
+        if child + 1 < ws.n_heap and comes_before(ws, ws.heap[child + 1], ws.heap[child]):
+            child += 1
+        if not comes_before(ws, ws.heap[child], last):
             break
-        ws.heap[at] = ws.heap[down]
-        at = down
-    ws.heap[at] = last
+        ws.heap[pos] = ws.heap[child]
+        pos = child
+    ws.heap[pos] = last
     return top
 
 
 cdef void heap_remove(Workspace* ws, int leaf) noexcept nogil:
-    """Take out a leaf that is in the heap, wherever it is."""
+    """Remove a leaf from anywhere in the heap."""
     cdef int n = ws.n_heap
     cdef int i
     ws.n_heap = 0

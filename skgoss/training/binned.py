@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss._engine.binning.store import BinStore
-from skgoss._engine.training.score import LineTable, add_tree
+from skgoss._engine.training.score import LeafModelTable, add_tree
 from skgoss.model.linear import LinearLeaves, RawColumns
 
 Floats = NDArray[np.float64]
@@ -25,13 +25,13 @@ class BinnedRows(NamedTuple):
     # (n_rows,): the rows of the store that these are, ascending; None: all.
     numbers: NDArray[np.uint32] | None = None
 
-    def line_table(self, arrays: Sequence[NDArray[Any]]) -> LineTable:
+    def leaf_model_table(self, arrays: Sequence[NDArray[Any]]) -> LeafModelTable:
         """Some `LinearLeaves` or their arrays, and the values of the columns."""
         leaves = LinearLeaves(*arrays)
         if self.values is None:
             raise RuntimeError("linear leaves need the values of the columns")
         self.values.prepare(leaves.feature)
-        return LineTable(self.values, leaves)
+        return LeafModelTable(self.values, leaves)
 
 
 class BinnedTrees(NamedTuple):
@@ -77,7 +77,7 @@ class BinnedTrees(NamedTuple):
         leaves, table = self.linear, None
         if leaves is not None:
             scaled = leaves if factor == 1.0 else leaves.scaled(factor, 0.0)
-            table = rows.line_table(scaled)
+            table = rows.leaf_model_table(scaled)
         for k, score in enumerate(scores_inout):
             nodes, values = self.tree(k)
             add_tree(

@@ -398,7 +398,7 @@ class ScoredRounds(Rounds):
         """Add the trees of all rounds from one on; of the last one, with its lines."""
         forest, linear = self.grower.forest, self.grown.linear
         for rows, scores in scored_rows:
-            table = rows.line_table(linear[-1]) if linear else None
+            table = rows.leaf_model_table(linear[-1]) if linear else None
             add_trees(
                 forest,
                 first * self.n_scores,

@@ -141,6 +141,6 @@ def test_trees_of_a_forest_give_the_bits_of_their_arrays():
         before = rng.normal(size=found.shape)
         from_before, expected = np.full_like(found, 7.0), before.copy()
         where = rows.store, rows.missing_bin, 2
-        add_trees(forest, first, *where, from_before, before=before)
+        add_trees(forest, first, *where, from_before, base_scores=before)
         add_trees(forest, first, *where, expected)
         np.testing.assert_array_equal(from_before, expected)

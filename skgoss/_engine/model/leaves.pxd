@@ -44,8 +44,8 @@ cdef struct Pile:
     int64_t room
 
 
-# Room for n more items at the end of a pile; may move the items.
-cdef void* more(Pile* pile, int64_t n, size_t size) except NULL nogil
+# Appends n items to a pile, not initialized; returns their address. May move the other items.
+cdef void* append(Pile* pile, int64_t n, size_t size) except NULL nogil
 
 
 # Trees as tests of bytes; all zero: none.

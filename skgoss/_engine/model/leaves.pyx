@@ -37,7 +37,7 @@ ctypedef fused index_t:
     int32_t
 
 
-cdef void* more(Pile* pile, int64_t n, size_t size) except NULL nogil:
+cdef void* append(Pile* pile, int64_t n, size_t size) except NULL nogil:
     """Room for n more items at the end of a pile, which grows if it must."""
     cdef int64_t room
     cdef void* items
@@ -187,9 +187,9 @@ cdef int add_route(
     cdef int32_t n_exits, max_size, i
     cdef int32_t* order
     cdef double* values
-    cdef Route* route = <Route*> more(&routes.trees, 1, sizeof(Route))
+    cdef Route* route = <Route*> append(&routes.trees, 1, sizeof(Route))
     routes.scratch.n = 0
-    cdef int32_t* size = <int32_t*> more(
+    cdef int32_t* size = <int32_t*> append(
         &routes.scratch, 4 * n_leaves + MAX_EXITS + 1, sizeof(int32_t))
     cdef int32_t* exits = size + n_leaves
     cdef int32_t* first = exits + n_leaves
@@ -203,15 +203,15 @@ cdef int add_route(
     route[0] = Route(
         routes.ops.n, routes.planes.n, routes.nodes.n, routes.order.n, (n_exits + 7) // 8,
         n_exits < n_leaves)
-    order = <int32_t*> more(&routes.order, n_leaves, sizeof(int32_t))
-    values = <double*> more(&routes.values, n_leaves, sizeof(double))
+    order = <int32_t*> append(&routes.order, n_leaves, sizeof(int32_t))
+    values = <double*> append(&routes.values, n_leaves, sizeof(double))
     for i in range(n_leaves):
         order[i] = i if n_exits < n_leaves else ~child[i]
         values[i] = leaf_value[order[i]]
     if n_exits < n_leaves:
         flatten_tree(
             left, right, tests, exits, n_nodes, child, n_exits, index,
-            <WalkNode*> more(
+            <WalkNode*> append(
                 &routes.nodes, 2 * n_leaves - n_exits, sizeof(WalkNode)))
     write_masks(
         routes, left, right, tests, n_nodes, first, exits, route.n_planes, index)
@@ -226,7 +226,7 @@ cdef int write_masks(
 
     `at` is work space for two numbers for each plane.
     """
-    cdef Plane* planes = <Plane*> more(&routes.planes, n_planes, sizeof(Plane))
+    cdef Plane* planes = <Plane*> append(&routes.planes, n_planes, sizeof(Plane))
     cdef MaskOp* ops
     cdef int32_t i, p, end, n_ops
     cdef bint is_flipped
@@ -245,7 +245,7 @@ cdef int write_masks(
         at[2 * p] = n_ops
         at[2 * p + 1] = n_ops + planes[p].n_plain
         n_ops += planes[p].n_plain + planes[p].n_masked
-    ops = <MaskOp*> more(&routes.ops, n_ops, sizeof(MaskOp))
+    ops = <MaskOp*> append(&routes.ops, n_ops, sizeof(MaskOp))
     for i in range(n_nodes):
         if exits[i] > 1:
             end = first[i] + n_removed(left, right, exits, i)

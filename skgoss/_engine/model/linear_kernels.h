@@ -11,7 +11,7 @@
 
 #include "simd.h"
 
-/* Rows of a block; its columns lie one after the other, so far apart. */
+/* Rows of a block, whose columns are LINEAR_ROWS apart. */
 #define LINEAR_ROWS 256
 /* The number of lanes of a sum, whatever the instruction set. */
 #define LINEAR_WIDTH 8
@@ -56,7 +56,8 @@ static SIMD_INLINE double linear_sum(const double *restrict x, ptrdiff_t n)
     return linear_total(lanes);
 }
 
-/* Of n rows, which have finite values in all of p columns, as masks of bits; and how many. */
+/* Finds the whole rows among n: those with finite values in all of p columns. Writes a mask for
+ * each row, all bits or none, and the number of whole rows. */
 SIMD_KERNEL(find_whole, (const double *block, ptrdiff_t n, int64_t p, uint64_t *whole_out,
              int64_t *n_whole_out),
             (block, n, p, whole_out, n_whole_out))
@@ -155,9 +156,9 @@ SIMD_KERNEL(add_products, (const double *source, const uint64_t *whole, double *
     }
 }
 
-/* The values of n rows of a leaf, NaN where they are not finite. In the model of a leaf that
- * `is_fitted`, coefficients of 0 are no part of it: their columns need not be finite. */
-SIMD_KERNEL(line_values, (const double *block, ptrdiff_t n, int64_t p,
+/* The values of n rows of a leaf, NaN where they are not finite. In a model that `is_fitted` here,
+ * columns with a coefficient of 0 are not used, so they need not be finite. */
+SIMD_KERNEL(model_values, (const double *block, ptrdiff_t n, int64_t p,
              const double *coefficient, double constant, int is_fitted,
              double *restrict value_out),
             (block, n, p, coefficient, constant, is_fitted, value_out))
@@ -180,22 +181,23 @@ typedef struct {
     int64_t n_values;
 } ChangeSums;
 
-/* Add those of n rows whose scores change by these values, or else by another one. */
-SIMD_KERNEL(add_changes, (const double *value, double otherwise, const double *gradient,
+/* Adds the sums of n rows whose scores change by these values, or by the fallback where they are
+ * NaN. */
+SIMD_KERNEL(add_changes, (const double *value, double fallback, const double *gradient,
              const double *hessian, ptrdiff_t n, ChangeSums *sums),
-            (value, otherwise, gradient, hessian, n, sums))
+            (value, fallback, gradient, hessian, n, sums))
 {
     const ptrdiff_t even = n / LINEAR_WIDTH * LINEAR_WIDTH;
     double slope[LINEAR_WIDTH] = {0.0}, curve[LINEAR_WIDTH] = {0.0};
     int64_t n_values = 0;
     for (ptrdiff_t i = 0; i < even; i += LINEAR_WIDTH)
         for (int l = 0; l < LINEAR_WIDTH; l++) {
-            const double v = value[i + l] == value[i + l] ? value[i + l] : otherwise;
+            const double v = value[i + l] == value[i + l] ? value[i + l] : fallback;
             slope[l] += gradient[i + l] * v;
             curve[l] += hessian[i + l] * v * v;
         }
     for (ptrdiff_t i = even; i < n; i++) {
-        const double v = value[i] == value[i] ? value[i] : otherwise;
+        const double v = value[i] == value[i] ? value[i] : fallback;
         slope[i - even] += gradient[i] * v;
         curve[i - even] += hessian[i] * v * v;
     }
@@ -206,20 +208,21 @@ SIMD_KERNEL(add_changes, (const double *value, double otherwise, const double *g
     sums->n_values += n_values;
 }
 
-/* What a leaf says where its line has these values, or else NaN; bounds of NaN are none. */
+/* Clips the values of a leaf to its bounds, or replaces them by the fallback if they are NaN. Bounds
+ * that are NaN have no effect. */
 SIMD_KERNEL(bound_values, (double *value, ptrdiff_t n, double lower, double upper,
-             double otherwise),
-            (value, n, lower, upper, otherwise))
+             double fallback),
+            (value, n, lower, upper, fallback))
 {
     for (ptrdiff_t i = 0; i < n; i++) {
         double v = value[i];
         v = v < lower ? lower : v;
         v = v > upper ? upper : v;
-        value[i] = v == v ? v : otherwise;
+        value[i] = v == v ? v : fallback;
     }
 }
 
-/* The least and the greatest of n values; NaN counts for nothing. */
+/* The smallest and the largest of n values; NaN is ignored. */
 SIMD_KERNEL(find_range, (const double *value, ptrdiff_t n, double *lower_inout,
              double *upper_inout),
             (value, n, lower_inout, upper_inout))

@@ -10,12 +10,12 @@ cdef struct Values:
     const int64_t* stride
 
 
-# What a leaf's model is fitted from: its columns and its rows.
+# The columns and the rows that a leaf's model is fitted on.
 cdef struct LeafRows:
     int32_t* feature        # the fit moves those without a slope to the end
-    int64_t p
+    int64_t p               # columns
     const uint32_t* rows
-    int64_t n
+    int64_t n               # rows
 
 
 cdef struct Derivatives:
@@ -28,21 +28,21 @@ cdef struct Rates:
     double penalty
     double rate
     double self_concordance      # of the loss: limits the steps in `shortened`
-    int64_t min_rows             # that have values in all columns of a line
+    int64_t min_rows             # with values in all columns of a model
 
 
-# The model of a leaf: a line, between two values.
-cdef struct Line:
+# The linear model of a leaf, whose values are bounded. The pointers are to the first of its values.
+cdef struct LeafModel:
     double* constant
     double* coefficient
     double* mean            # of the columns
     double* lower
     double* upper
-    double otherwise        # the value of rows that miss a column
+    double fallback         # the value of rows that miss a column
 
 
-# The linear leaves of one or more trees.
-cdef struct Lines:
+# The models of the leaves of one or more trees.
+cdef struct LeafModels:
     const int64_t* start
     const int32_t* feature
     const double* coefficient
@@ -51,55 +51,66 @@ cdef struct Lines:
     const double* upper
 
 
-# The doubles of memory that a leaf of n rows and p columns needs.
-cdef int64_t line_memory(int64_t p, int64_t n) noexcept nogil
+# The doubles of memory that fitting a leaf of n rows and p columns needs.
+cdef int64_t fit_memory(int64_t p, int64_t n) noexcept nogil
 
 # Fits one leaf, and adds the values of its rows to their scores unless these are NULL.
 cdef void fit_or_keep_constant(
     const Values* values, const LeafRows* leaf, const Derivatives* derivatives,
-    const Rates* rates, const Line* line_out, double* memory, double* score,
+    const Rates* rates, const LeafModel* model_out, double* memory, double* score,
 ) noexcept nogil
 
 # Adds the values of ``n`` rows to their scores, which lie ``step`` apart. ``leaf`` has the leaf of
 # each row, and ``rows`` have their numbers among the values and scores.
-cdef void add_line_values(
-    const Values* values, const Lines* lines, int64_t n_leaves, const double* leaf_value,
+cdef void add_model_values(
+    const Values* values, const LeafModels* models, int64_t n_leaves, const double* leaf_value,
     int64_t value_step, const int32_t* leaf, const uint32_t* rows, int64_t n, double* memory,
     int64_t step, double* score_inout,
 ) noexcept nogil
 
-# The doubles of memory that this needs for up to ``n`` rows.
-cdef int64_t lines_memory(const Lines* lines, int64_t n_leaves, int64_t n) noexcept nogil
+# The doubles of memory that `add_model_values` needs for up to ``n`` rows.
+cdef int64_t add_memory(const LeafModels* models, int64_t n_leaves, int64_t n) noexcept nogil
 
-# Moves the coefficients that are not 0 to the front; their number. Those of the first leaf
-# begin at start[0], and stay where they are.
+# Moves the coefficients that are not 0 to the front, with their features and means, and updates
+# where those of each leaf begin. The first leaf's begin at start[0]. Returns where the last end.
 cdef int64_t keep_slopes(
-    int64_t n_leaves, const Line* lines, int64_t* start_inout, int32_t* feature_inout,
+    int64_t n_leaves, const LeafModel* models, int64_t* start_inout, int32_t* feature_inout,
 ) noexcept
+
+
+cdef inline LeafModels models_from(const LeafModels* models, int64_t first_leaf) noexcept nogil:
+    """The models of a leaf and of those after it."""
+    return LeafModels(
+        models.start + first_leaf, models.feature, models.coefficient,
+        models.constant + first_leaf, models.lower + first_leaf, models.upper + first_leaf)
 
 
 cdef inline const double* address_of(
     const Values* values, int32_t feature, int64_t row,
 ) noexcept nogil:
+    """Where the value of a row in a column lies."""
     return <const double*>(
         values.address[feature] + <uint64_t>(row * values.stride[feature]))
 
 
 cdef inline double bounded(
-    double value, double lower, double upper, double otherwise,
+    double value, double lower, double upper, double fallback,
 ) noexcept nogil:
-    """What a leaf says where its line has a value, or else NaN; bounds of NaN are none."""
+    """The value of a leaf, clipped to its bounds, or the fallback if it is NaN.
+
+    Bounds that are NaN have no effect.
+    """
     value = lower if value < lower else upper if value > upper else value
-    return otherwise if isnan(value) else value
+    return fallback if isnan(value) else value
 
 
 cdef inline double value_of(
-    const Values* values, const Lines* lines, int64_t leaf, int64_t row, double otherwise,
+    const Values* values, const LeafModels* models, int64_t leaf, int64_t row, double fallback,
 ) noexcept nogil:
     """The value of one row in its leaf."""
-    cdef double value = lines.constant[leaf]
+    cdef double value = models.constant[leaf]
     cdef int64_t j
-    for j in range(lines.start[leaf], lines.start[leaf + 1]):
-        value += lines.coefficient[j] * address_of(values, lines.feature[j], row)[0]
+    for j in range(models.start[leaf], models.start[leaf + 1]):
+        value += models.coefficient[j] * address_of(values, models.feature[j], row)[0]
     return bounded(
-        value if isfinite(value) else NAN, lines.lower[leaf], lines.upper[leaf], otherwise)
+        value if isfinite(value) else NAN, models.lower[leaf], models.upper[leaf], fallback)

@@ -4,8 +4,8 @@ A leaf's model is the Newton step of the loss in the coefficients, with a ridge 
 and Li, "Gradient boosting with piece-wise linear regression trees", IJCAI 2019): normal equations
 of columns counted from their means, which are solved by Cholesky's factor.
 
-Columns are float64, each with an address and a stride of its own. Leaves share nothing, so
-threads take whole leaves of a fit, and sums do not depend on them.
+Columns are float64, each with an address and a stride of its own. In a fit each leaf is computed by
+one thread, so sums do not depend on the number of threads.
 """
 
 from libc.math cimport INFINITY, NAN, fabs, isfinite, sqrt
@@ -43,7 +43,7 @@ cdef extern from "linear_kernels.h" nogil:
     void add_products(
         const double* source, const uint64_t* whole, double* block, Py_ssize_t n, int64_t p,
         const double* center, LeafSums* sums) noexcept
-    void line_values(
+    void model_values(
         const double* block, Py_ssize_t n, int64_t p, const double* coefficient,
         double constant, int is_fitted, double* value_out) noexcept
     ctypedef struct ChangeSums:
@@ -51,32 +51,35 @@ cdef extern from "linear_kernels.h" nogil:
         double curve
         int64_t n_values
     void add_changes(
-        const double* value, double otherwise, const double* gradient, const double* hessian,
+        const double* value, double fallback, const double* gradient, const double* hessian,
         Py_ssize_t n, ChangeSums* sums) noexcept
     void bound_values(
-        double* value, Py_ssize_t n, double lower, double upper, double otherwise) noexcept
+        double* value, Py_ssize_t n, double lower, double upper, double fallback) noexcept
     void find_range(
         const double* value, Py_ssize_t n, double* lower_inout, double* upper_inout) noexcept
 
 cdef enum:
-    # Fewer rows, times trees, are not worth a team of threads.
+    # With fewer rows times trees, one thread is faster than a team.
     MIN_ROWS_FOR_TEAM = 20000
     # Rows that a thread takes at a time when it adds values to scores.
     BLOCK = 2048
-    # Fewer rows for each leaf are not put in the order of the leaves.
-    MIN_ROWS_OF_LEAF = 4
+    # With at least this number of rows for each leaf, rows are put in the order of the leaves.
+    MIN_ROWS_PER_LEAF = 4
 
-# A column whose variance is less than this share of its squares, counted from its center, or
-# keeps no more of it besides the columns before it, has no slope.
+# A column has no slope if its variance is less than this fraction of its mean square, counted from
+# its center, or if the columns before it explain all but this fraction of its variance.
 cdef double TINY_VARIATION = 1e-10
-# If columns keep more than this share, all in all, rounding errors of coefficients are small.
-cdef double SURE_VARIATION = 1e-3
-# If their variance is more than this share of their squared means, so are those of values.
-cdef double SURE_DISTANCE = 1e-12
-# A coefficient that is not larger is none.
+# If the product of the smallest such fractions is larger, rounding errors of coefficients are
+# small.
+cdef double SAFE_VARIATION = 1e-3
+# If the variance of each column is more than this fraction of its squared mean, rounding errors of
+# values are small, too.
+cdef double SAFE_DISTANCE = 1e-12
+# A coefficient that is not larger counts as 0.
 cdef double TINY_COEFFICIENT = 1e-35
-# How far a line leads beyond its values in the leaf's rows, as a share of their range.
-cdef double WIDENED = 0.5
+# The bounds of a model are wider than the range of its values in the leaf's rows, by this fraction
+# of the range on each side.
+cdef double BOUND_MARGIN = 0.5
 
 
 # A thread's memory, for leaves of p columns.
@@ -112,9 +115,10 @@ cdef int64_t sum_rows(
     const Values* values, const LeafRows* leaf, const Derivatives* derivatives,
     const LeafScratch* scratch, LeafSums* sums_out,
 ) noexcept nogil:
-    """Sums over the rows of a leaf without missing values; keep columns.
+    """Sum over the whole rows of a leaf, those without missing values; returns their number.
 
-    Returns the number of these rows. Columns are counted from centers.
+    Columns are counted from centers, which are written to ``scratch.center``. The values of all
+    rows are written to ``scratch.kept``.
     """
     cdef int64_t p = leaf.p
     cdef double* gradient = scratch.block + p * LINEAR_ROWS
@@ -145,12 +149,12 @@ cdef int64_t sum_rows(
 cdef double move_to_means(
     int64_t p, double penalty, const LeafScratch* scratch, LeafSums* sums_inout,
 ) noexcept nogil:
-    """Count columns from their means, which become the centers; penalize and scale.
+    """Count columns from their means, which become the centers; add the penalty, and scale.
 
-    Returns the least share of the squares of a column that its variance is; 0 if one is far from
-    0 beside its variance.
+    Returns the smallest fraction of a column's mean square that is variance, or 0 if a column is
+    far from 0 compared with its variance (SAFE_DISTANCE).
     """
-    cdef double mean, square, rest, distance, least = 1.0
+    cdef double mean, square, remainder, distance, min_fraction = 1.0
     cdef double* row
     cdef int64_t j, k
     for j in range(p):
@@ -161,26 +165,26 @@ cdef double move_to_means(
         scratch.center[j] += mean
         for k in range(j + 1):
             row[k] -= mean * sums_inout.weighted[k]
-        rest = row[j] + penalty
+        remainder = row[j] + penalty
         scratch.scale[j] = 0.0
-        if row[j] > TINY_VARIATION * square and isfinite(rest):
-            scratch.scale[j] = 1.0 / sqrt(rest)
-            least = min(least, row[j] / square)
+        if row[j] > TINY_VARIATION * square and isfinite(remainder):
+            scratch.scale[j] = 1.0 / sqrt(remainder)
+            min_fraction = min(min_fraction, row[j] / square)
             distance = scratch.center[j]
-            if row[j] < SURE_DISTANCE * sums_inout.hessian * distance * distance:
-                least = 0.0
-        row[j] = rest
-    return least
+            if row[j] < SAFE_DISTANCE * sums_inout.hessian * distance * distance:
+                min_fraction = 0.0
+        row[j] = remainder
+    return min_fraction
 
 
 cdef double factor(int64_t p, const double* scale, double* moment_inout) noexcept nogil:
     """Cholesky's factor of the moments, whose diagonal is scaled to 1.
 
-    Its diagonal is inverted. The rows of columns that do not vary besides those before them,
-    or too much for doubles, become zero. Returns the least share of its variance that one of
-    the others keeps besides the columns before it.
+    Its diagonal is inverted. The rows of columns that those before them determine, or that have no
+    scale, become zero. Returns the smallest fraction of the variance of another column that those
+    before it do not explain.
     """
-    cdef double rest, least = 1.0
+    cdef double remainder, min_fraction = 1.0
     cdef double* row
     cdef double* other
     cdef int64_t i, j, k
@@ -188,24 +192,24 @@ cdef double factor(int64_t p, const double* scale, double* moment_inout) noexcep
         row = moment_inout + j * p
         for k in range(j + 1):
             other = moment_inout + k * p
-            rest = row[k] * scale[j] * scale[k]
+            remainder = row[k] * scale[j] * scale[k]
             for i in range(k):
-                rest -= row[i] * other[i]
+                remainder -= row[i] * other[i]
             if k < j:
-                row[k] = rest * other[k]
+                row[k] = remainder * other[k]
             else:
-                row[k] = 1.0 / sqrt(rest) if rest > TINY_VARIATION else 0.0
+                row[k] = 1.0 / sqrt(remainder) if remainder > TINY_VARIATION else 0.0
         if row[j] > 0:
-            least = min(least, rest)
+            min_fraction = min(min_fraction, remainder)
         else:
             memset(row, 0, (j + 1) * sizeof(double))
-    return least
+    return min_fraction
 
 
 cdef void solve(
     int64_t p, const double* scale, const double* moment, double* slope_inout,
 ) noexcept nogil:
-    """From sums of gradients to coefficients, by the factor."""
+    """Turn sums of gradients into coefficients, with the factor."""
     cdef const double* row
     cdef int64_t j, k
     for j in range(p):
@@ -225,37 +229,40 @@ cdef void solve(
 
 cdef bint solve_leaf(
     const LeafRows* leaf, int64_t n_whole, double penalty, const LeafScratch* scratch,
-    LeafSums* sums, const Line* line_out, bint* is_sure_out,
+    LeafSums* sums, const LeafModel* model_out, bint* is_accurate_out,
 ) noexcept nogil:
-    """The Newton step of a leaf from its sums; False: it has none.
+    """Compute the Newton step of a leaf from its sums; False: it has none.
 
-    It is sure if rounding errors are small beside it.
+    It is accurate if its rounding errors are small compared with it.
     """
-    cdef double* coefficient = line_out.coefficient
+    cdef double* coefficient = model_out.coefficient
     cdef double constant, kept
     cdef int64_t j
     if not sums.hessian > 0:
         return False
     constant = -sums.gradient / sums.hessian
     for j in range(leaf.p):
-        line_out.mean[j] = scratch.center[j] + line_out.mean[j] / n_whole
+        model_out.mean[j] = scratch.center[j] + model_out.mean[j] / n_whole
     kept = move_to_means(leaf.p, penalty, scratch, sums)
     kept *= factor(leaf.p, scratch.scale, scratch.moment)
-    is_sure_out[0] = kept > SURE_VARIATION
+    is_accurate_out[0] = kept > SAFE_VARIATION
     solve(leaf.p, scratch.scale, scratch.moment, coefficient)
     for j in range(leaf.p):
         if fabs(coefficient[j]) <= TINY_COEFFICIENT:
             coefficient[j] = 0.0
         constant -= coefficient[j] * scratch.center[j]
-    line_out.constant[0] = constant
+    model_out.constant[0] = constant
     return isfinite(constant)
 
 
-cdef void multiply(const LeafRows* leaf, double factor, const Line* line_inout) noexcept nogil:
+cdef void multiply(
+    const LeafRows* leaf, double factor, const LeafModel* model_inout,
+) noexcept nogil:
+    """Multiply the constant and the coefficients of a model."""
     cdef int64_t j
-    line_inout.constant[0] *= factor
+    model_inout.constant[0] *= factor
     for j in range(leaf.p):
-        line_inout.coefficient[j] *= factor
+        model_inout.coefficient[j] *= factor
 
 
 cdef double growth(double u) noexcept nogil:
@@ -266,26 +273,26 @@ cdef double growth(double u) noexcept nogil:
 
 
 cdef double shortened(const Rates* rates, double lower, double upper) noexcept nogil:
-    """The fraction of the steps between two values after which the loss has surely not risen.
+    """The fraction to which steps between two values are shortened, so that the loss cannot rise.
 
     Let c be the self-concordance of the loss (`leaf_step` in training/gains.h), d the Newton
     step of a row, and D the largest |d|. A fraction t of all steps changes the loss of the leaf by
     no more than the sum of h d^2 times (exp(c t D) - c t D - 1) / (c D)^2 - t. This falls up to
     t = log(1 + c D) / (c D). For one value it is the limit of a constant leaf.
     """
-    cdef double most = rates.self_concordance * max(fabs(lower), fabs(upper)) / rates.rate
-    if not 0.0 < most < INFINITY:
+    cdef double max_step = rates.self_concordance * max(fabs(lower), fabs(upper)) / rates.rate
+    if not 0.0 < max_step < INFINITY:
         return 1.0
-    return min(1.0, logarithm_1p(most) / (most * rates.rate))
+    return min(1.0, logarithm_1p(max_step) / (max_step * rates.rate))
 
 
 cdef void find_values(
-    const LeafRows* leaf, const double* weight, const Line* line, const LeafScratch* scratch,
+    const LeafRows* leaf, const double* weight, const LeafModel* model, const LeafScratch* scratch,
     double* lower_out, double* upper_out,
 ) noexcept nogil:
-    """The values of a leaf's rows, NaN for those that miss a column, and their range.
+    """Compute the values of a leaf's rows, NaN for those that miss a column, and their range.
 
-    Rows without weight are not in it.
+    The range is that of the rows with a weight above 0.
     """
     cdef const uint32_t* rows
     cdef double* value
@@ -296,8 +303,8 @@ cdef void find_values(
         n = min(<int64_t> LINEAR_ROWS, leaf.n - begin)
         rows = leaf.rows + begin
         value = scratch.value + begin
-        line_values(
-            scratch.kept + begin * leaf.p, n, leaf.p, line.coefficient, line.constant[0], True,
+        model_values(
+            scratch.kept + begin * leaf.p, n, leaf.p, model.coefficient, model.constant[0], True,
             value)
         if weight != NULL:
             for i in range(n):
@@ -307,10 +314,10 @@ cdef void find_values(
 
 
 cdef ChangeSums sum_changes(
-    const LeafRows* leaf, const Derivatives* derivatives, double otherwise,
+    const LeafRows* leaf, const Derivatives* derivatives, double fallback,
     const LeafScratch* scratch,
 ) noexcept nogil:
-    """The sums of what a leaf changes, by the values of its rows."""
+    """Sum the changes of the loss of a leaf's rows by their values."""
     cdef double* gradient = scratch.block
     cdef double* hessian = gradient + LINEAR_ROWS
     cdef ChangeSums sums = ChangeSums(0.0, 0.0, 0)
@@ -318,12 +325,12 @@ cdef ChangeSums sum_changes(
     for begin from 0 <= begin < leaf.n by LINEAR_ROWS:
         n = min(<int64_t> LINEAR_ROWS, leaf.n - begin)
         load_derivatives(derivatives, leaf.rows + begin, n, gradient, hessian)
-        add_changes(scratch.value + begin, otherwise, gradient, hessian, n, &sums)
+        add_changes(scratch.value + begin, fallback, gradient, hessian, n, &sums)
     return sums
 
 
-cdef void leave_out(LeafRows* leaf_inout, int64_t j) noexcept nogil:
-    """Move a column behind those that a line is fitted on."""
+cdef void exclude(LeafRows* leaf_inout, int64_t j) noexcept nogil:
+    """Exclude a column from the fit: move it behind the others."""
     cdef int32_t feature = leaf_inout.feature[j]
     cdef int64_t k
     leaf_inout.p -= 1
@@ -332,10 +339,10 @@ cdef void leave_out(LeafRows* leaf_inout, int64_t j) noexcept nogil:
     leaf_inout.feature[leaf_inout.p] = feature
 
 
-cdef void leave_out_rarest(LeafRows* leaf_inout, const LeafScratch* scratch) noexcept nogil:
-    """Leave out the columns that most rows miss."""
+cdef void exclude_rarest(LeafRows* leaf_inout, const LeafScratch* scratch) noexcept nogil:
+    """Exclude the columns with the largest number of missing values."""
     cdef double* n_missing = scratch.sum
-    cdef double most = 0.0
+    cdef double max_missing = 0.0
     cdef const double* column
     cdef int64_t begin, i, j, n, p = leaf_inout.p
     memset(n_missing, 0, p * sizeof(double))
@@ -346,44 +353,44 @@ cdef void leave_out_rarest(LeafRows* leaf_inout, const LeafScratch* scratch) noe
             for i in range(n):
                 n_missing[j] += not isfinite(column[i])
     for j in range(p):
-        most = max(most, n_missing[j])
+        max_missing = max(max_missing, n_missing[j])
     for j in range(p - 1, -1, -1):
-        if n_missing[j] == most:
-            leave_out(leaf_inout, j)
+        if n_missing[j] == max_missing:
+            exclude(leaf_inout, j)
 
 
-cdef void leave_out_flat(LeafRows* leaf_inout, const double* coefficient) noexcept nogil:
-    """Leave out the columns that have no slope."""
+cdef void exclude_flat(LeafRows* leaf_inout, const double* coefficient) noexcept nogil:
+    """Exclude the columns without a slope."""
     cdef int64_t j
     for j in range(leaf_inout.p - 1, -1, -1):
         if coefficient[j] == 0.0:
-            leave_out(leaf_inout, j)
+            exclude(leaf_inout, j)
 
 
 cdef bint lowers_loss(const Rates* rates, const ChangeSums* sums, double longest) noexcept nogil:
-    """Whether a change of scores, none larger than the longest, surely does not raise the loss.
+    """Whether changes of scores, of which ``longest`` is the largest, cannot raise the loss.
 
-    The bound is that of `shortened`, which is exact if the loss is quadratic.
+    By the bound of `shortened`, which is exact if the loss is quadratic.
     """
     return sums.slope + sums.curve * growth(rates.self_concordance * longest) <= 0
 
 
-cdef bint fit_line(
+cdef bint fit_model(
     const Values* values, LeafRows* leaf_inout, const Derivatives* derivatives,
     const Rates* rates, const LeafScratch* scratch, double* lower_out, double* upper_out,
-    const Line* line_out,
+    const LeafModel* model_out,
 ) noexcept nogil:
-    """Fit one leaf, with steps that are not too long; False: it stays constant.
+    """Fit one leaf, with shortened steps; False: it stays constant.
 
-    The rows that get values of the line are those that it is fitted on: columns that too many
-    rows miss, or that have no slope though some rows miss them, are left out first.
+    Only the rows that a model is fitted on get values of it. So columns that too many rows miss, or
+    without a slope but with missing values, are excluded, and the model is fitted again.
     """
     cdef LeafSums sums = LeafSums(
-        0.0, 0.0, line_out.mean, scratch.sum, line_out.coefficient, scratch.moment)
+        0.0, 0.0, model_out.mean, scratch.sum, model_out.coefficient, scratch.moment)
     cdef ChangeSums change
     cdef double fraction, longest
     cdef int64_t n_whole
-    cdef bint is_sure
+    cdef bint is_accurate
     while True:
         if leaf_inout.p == 0:
             return False
@@ -391,44 +398,44 @@ cdef bint fit_line(
         if n_whole < max(min(rates.min_rows, leaf_inout.n), leaf_inout.p + 1):
             if n_whole == leaf_inout.n:
                 return False
-            leave_out_rarest(leaf_inout, scratch)
+            exclude_rarest(leaf_inout, scratch)
             continue
         if not solve_leaf(
-            leaf_inout, n_whole, rates.penalty, scratch, &sums, line_out, &is_sure,
+            leaf_inout, n_whole, rates.penalty, scratch, &sums, model_out, &is_accurate,
         ):
             return False
-        multiply(leaf_inout, rates.rate, line_out)
-        find_values(leaf_inout, derivatives.weight, line_out, scratch, lower_out, upper_out)
-        if n_whole == leaf_inout.n and is_sure:
+        multiply(leaf_inout, rates.rate, model_out)
+        find_values(leaf_inout, derivatives.weight, model_out, scratch, lower_out, upper_out)
+        if n_whole == leaf_inout.n and is_accurate:
             break
-        change = sum_changes(leaf_inout, derivatives, line_out.otherwise, scratch)
+        change = sum_changes(leaf_inout, derivatives, model_out.fallback, scratch)
         if change.n_values == n_whole:
             break
         if change.n_values < n_whole:
             return False
-        leave_out_flat(leaf_inout, line_out.coefficient)
+        exclude_flat(leaf_inout, model_out.coefficient)
     fraction = shortened(rates, lower_out[0], upper_out[0])
     if fraction < 1.0:
-        multiply(leaf_inout, fraction, line_out)
-        find_values(leaf_inout, derivatives.weight, line_out, scratch, lower_out, upper_out)
-    if n_whole == leaf_inout.n and is_sure:
+        multiply(leaf_inout, fraction, model_out)
+        find_values(leaf_inout, derivatives.weight, model_out, scratch, lower_out, upper_out)
+    if n_whole == leaf_inout.n and is_accurate:
         return lower_out[0] <= upper_out[0]
     if fraction < 1.0:
-        change = sum_changes(leaf_inout, derivatives, line_out.otherwise, scratch)
+        change = sum_changes(leaf_inout, derivatives, model_out.fallback, scratch)
     longest = max(fabs(lower_out[0]), fabs(upper_out[0]))
     if n_whole < leaf_inout.n:
-        longest = max(longest, fabs(line_out.otherwise))
+        longest = max(longest, fabs(model_out.fallback))
     return lower_out[0] <= upper_out[0] and lowers_loss(rates, &change, longest)
 
 
-cdef int64_t line_memory(int64_t p, int64_t n) noexcept nogil:
+cdef int64_t fit_memory(int64_t p, int64_t n) noexcept nogil:
     cdef int64_t n_blocks = (n + LINEAR_ROWS - 1) // LINEAR_ROWS
     return p * (p + 3) + (p + 2 + (p + 1) * n_blocks) * LINEAR_ROWS
 
 
 cdef void fit_or_keep_constant(
     const Values* values, const LeafRows* leaf, const Derivatives* derivatives,
-    const Rates* rates, const Line* line_out, double* memory, double* score,
+    const Rates* rates, const LeafModel* model_out, double* memory, double* score,
 ) noexcept nogil:
     cdef int64_t p = leaf.p
     cdef double* block = memory + p * (p + 3)
@@ -438,24 +445,24 @@ cdef void fit_or_keep_constant(
         value + (leaf.n + LINEAR_ROWS - 1) // LINEAR_ROWS * LINEAR_ROWS)
     cdef LeafRows used = leaf[0]
     cdef double lower, upper, width
-    cdef bint is_line = fit_line(
-        values, &used, derivatives, rates, &scratch, &lower, &upper, line_out)
+    cdef bint is_linear = fit_model(
+        values, &used, derivatives, rates, &scratch, &lower, &upper, model_out)
     cdef int64_t i
-    if not is_line:
-        line_out.constant[0] = lower = upper = line_out.otherwise
+    if not is_linear:
+        model_out.constant[0] = lower = upper = model_out.fallback
         used.p = 0
-    memset(line_out.coefficient + used.p, 0, (p - used.p) * sizeof(double))
-    width = WIDENED * (upper - lower)
+    memset(model_out.coefficient + used.p, 0, (p - used.p) * sizeof(double))
+    width = BOUND_MARGIN * (upper - lower)
     lower -= width
     upper += width
-    line_out.lower[0] = lower
-    line_out.upper[0] = upper
+    model_out.lower[0] = lower
+    model_out.upper[0] = upper
     if score == NULL:
         return
-    if is_line:
-        bound_values(value, leaf.n, lower, upper, line_out.otherwise)
+    if is_linear:
+        bound_values(value, leaf.n, lower, upper, model_out.fallback)
     for i in range(leaf.n):
-        score[leaf.rows[i]] += value[i] if is_line else line_out.otherwise
+        score[leaf.rows[i]] += value[i] if is_linear else model_out.fallback
 
 
 cdef struct LeafLoop:
@@ -467,7 +474,7 @@ cdef struct LeafLoop:
     const uint32_t* rows
     Derivatives derivatives
     Rates rates
-    Line lines                # of the first leaf; those of the others follow
+    LeafModel models                # of the first leaf; those of the others follow
     const double* leaf_value
     double* memory            # of each thread, ``memory_size`` doubles
     Py_ssize_t memory_size
@@ -475,30 +482,30 @@ cdef struct LeafLoop:
     Watch watch
 
 
-cdef void fit_number(void* context, Py_ssize_t at, Py_ssize_t end, int thread) noexcept nogil:
+cdef void fit_body(void* context, Py_ssize_t i, Py_ssize_t end, int thread) noexcept nogil:
     cdef LeafLoop* loop = <LeafLoop*>context
-    cdef int64_t k = loop.order[at]
+    cdef int64_t k = loop.order[i]
     cdef int64_t first = loop.start[k]
-    cdef Line* lines = &loop.lines
+    cdef LeafModel* models = &loop.models
     cdef LeafRows leaf = LeafRows(
         loop.feature + first, loop.start[k + 1] - first, loop.rows + loop.row_start[k],
         loop.row_start[k + 1] - loop.row_start[k])
-    cdef Line line = Line(
-        lines.constant + k, lines.coefficient + first, lines.mean + first, lines.lower + k,
-        lines.upper + k, loop.leaf_value[k])
+    cdef LeafModel model = LeafModel(
+        models.constant + k, models.coefficient + first, models.mean + first, models.lower + k,
+        models.upper + k, loop.leaf_value[k])
     if not is_stopped(&loop.watch):
         fit_or_keep_constant(
-            &loop.values, &leaf, &loop.derivatives, &loop.rates, &line,
+            &loop.values, &leaf, &loop.derivatives, &loop.rates, &model,
             loop.memory + thread * loop.memory_size, loop.score)
 
 
-cdef int64_t most_memory(const int64_t[::1] start, const int64_t[::1] row_start) noexcept:
-    """Doubles of memory that the leaf needs that needs most."""
-    cdef int64_t most = 0, k
+cdef int64_t max_fit_memory(const int64_t[::1] start, const int64_t[::1] row_start) noexcept:
+    """The doubles of memory that the largest leaf needs."""
+    cdef int64_t size = 0, k
     for k in range(start.shape[0] - 1):
-        most = max(
-            most, line_memory(start[k + 1] - start[k], row_start[k + 1] - row_start[k]))
-    return most
+        size = max(
+            size, fit_memory(start[k + 1] - start[k], row_start[k + 1] - row_start[k]))
+    return size
 
 
 def fit(
@@ -514,7 +521,7 @@ def fit(
 
     Rows without a finite value in one of the columns of a leaf's model do not count. A column
     that those before it determine gets no slope, and columns that too many rows miss are no part
-    of the model: see `fit_line`.
+    of the model: see `fit_model`.
 
     - ``address``, (n_features,).
     - ``stride``, (n_features,): bytes between the float64 values of a column; columns that no leaf
@@ -531,7 +538,7 @@ def fit(
     - ``penalty``: on the squares of the coefficients.
     - ``rate``: what coefficients and constants are multiplied by.
     - ``self_concordance``: of the loss; 0: its steps have no limit.
-    - ``min_rows``: that have a finite value in all columns of a line.
+    - ``min_rows``: the minimum number of rows with finite values in all columns of a model.
     - ``score_inout``, (n,), or None: the leaves' values are added for the rows that count, unless
       None.
     - ``constant_out``, (n_leaves,).
@@ -548,7 +555,7 @@ def fit(
     cdef Values values = Values(&address[0], &stride[0])
     cdef Derivatives derivatives = Derivatives(&gradient[0], NULL, NULL)
     cdef Rates rates = Rates(penalty, rate, self_concordance, min_rows)
-    cdef Line lines = Line(
+    cdef LeafModel models = LeafModel(
         &constant_out[0], &coefficient_out[0], &mean_out[0], &lower_out[0], &upper_out[0], 0.0)
     if hessian is not None:
         derivatives.hessian = &hessian[0]
@@ -558,31 +565,31 @@ def fit(
         score = &score_inout[0]
     if rows.shape[0] < MIN_ROWS_FOR_TEAM:
         n_threads = 1
-    memory = np.empty((n_threads, most_memory(start_inout, row_start)))
+    memory = np.empty((n_threads, max_fit_memory(start_inout, row_start)))
     order = np.arange(n_leaves)
     if n_threads > 1:
-        # The leaves with the most work first: threads end at the same time.
+        # The leaves with the most work come first, so that threads end at about the same time.
         order = np.argsort(-np.diff(start_inout) * np.diff(row_start), kind="stable")
     cdef const int64_t[::1] by_work = order
     cdef LeafLoop loop = LeafLoop(
         &by_work[0], values, &start_inout[0], &feature_inout[0], &row_start[0], &rows[0],
-        derivatives, rates, lines, &leaf_value[0], &memory[0, 0], memory.shape[1], score,
+        derivatives, rates, models, &leaf_value[0], &memory[0, 0], memory.shape[1], score,
         start_watch())
     with nogil:
-        parallel_for(fit_number, &loop, n_leaves, 1, n_threads)
+        parallel_for(fit_body, &loop, n_leaves, 1, n_threads)
     end_watch(&loop.watch)
-    return keep_slopes(n_leaves, &lines, &start_inout[0], &feature_inout[0])
+    return keep_slopes(n_leaves, &models, &start_inout[0], &feature_inout[0])
 
 
 cdef int64_t keep_slopes(
-    int64_t n_leaves, const Line* lines, int64_t* start_inout, int32_t* feature_inout,
+    int64_t n_leaves, const LeafModel* models, int64_t* start_inout, int32_t* feature_inout,
 ) noexcept:
     cdef int64_t j, k, begin = start_inout[0], n = begin
     for k in range(n_leaves):
         for j in range(begin, start_inout[k + 1]):
-            if lines.coefficient[j] != 0.0:
-                lines.coefficient[n] = lines.coefficient[j]
-                lines.mean[n] = lines.mean[j]
+            if models.coefficient[j] != 0.0:
+                models.coefficient[n] = models.coefficient[j]
+                models.mean[n] = models.mean[j]
                 feature_inout[n] = feature_inout[j]
                 n += 1
         begin = start_inout[k + 1]
@@ -594,21 +601,21 @@ cdef int64_t keep_slopes(
 
 
 cdef void add_leaf(
-    const Values* values, const Lines* lines, int64_t leaf, double otherwise,
+    const Values* values, const LeafModels* models, int64_t leaf, double fallback,
     const uint32_t* rows, int64_t n, double* memory, int64_t step, double* score_inout,
 ) noexcept nogil:
     """Add the values of one leaf to the scores of its rows."""
-    cdef int64_t first = lines.start[leaf]
-    cdef int64_t p = lines.start[leaf + 1] - first
+    cdef int64_t first = models.start[leaf]
+    cdef int64_t p = models.start[leaf + 1] - first
     cdef double* block = memory + LINEAR_ROWS
     cdef int64_t begin, i, n_now
     for begin from 0 <= begin < n by LINEAR_ROWS:
         n_now = min(<int64_t> LINEAR_ROWS, n - begin)
         load_columns(
-            values.address, values.stride, lines.feature + first, p, rows + begin, n_now, block)
-        line_values(
-            block, n_now, p, lines.coefficient + first, lines.constant[leaf], False, memory)
-        bound_values(memory, n_now, lines.lower[leaf], lines.upper[leaf], otherwise)
+            values.address, values.stride, models.feature + first, p, rows + begin, n_now, block)
+        model_values(
+            block, n_now, p, models.coefficient + first, models.constant[leaf], False, memory)
+        bound_values(memory, n_now, models.lower[leaf], models.upper[leaf], fallback)
         for i in range(n_now):
             score_inout[rows[begin + i] * step] += memory[i]
 
@@ -630,37 +637,37 @@ cdef void group_rows(
         stop_out[k] += 1
 
 
-cdef int64_t lines_memory(const Lines* lines, int64_t n_leaves, int64_t n) noexcept nogil:
+cdef int64_t add_memory(const LeafModels* models, int64_t n_leaves, int64_t n) noexcept nogil:
     cdef int64_t p = 0, k
     for k in range(n_leaves):
-        p = max(p, lines.start[k + 1] - lines.start[k])
+        p = max(p, models.start[k + 1] - models.start[k])
     return n_leaves + 1 + (p + 1) * LINEAR_ROWS + (n + 1) // 2
 
 
-cdef void add_line_values(
-    const Values* values, const Lines* lines, int64_t n_leaves, const double* leaf_value,
+cdef void add_model_values(
+    const Values* values, const LeafModels* models, int64_t n_leaves, const double* leaf_value,
     int64_t value_step, const int32_t* leaf, const uint32_t* rows, int64_t n, double* memory,
     int64_t step, double* score_inout,
 ) noexcept nogil:
     cdef int64_t* stop = <int64_t*>memory
     cdef uint32_t* grouped = <uint32_t*>(memory + n_leaves + 1)
     cdef int64_t i, k, begin = 0
-    if n < MIN_ROWS_OF_LEAF * n_leaves:
+    if n < MIN_ROWS_PER_LEAF * n_leaves:
         for i in range(n):
             score_inout[rows[i] * step] += value_of(
-                values, lines, leaf[i], rows[i], leaf_value[leaf[i] * value_step])
+                values, models, leaf[i], rows[i], leaf_value[leaf[i] * value_step])
         return
     group_rows(leaf, rows, n, n_leaves, grouped, stop)
     for k in range(n_leaves):
         add_leaf(
-            values, lines, k, leaf_value[k * value_step], grouped + begin, stop[k] - begin,
+            values, models, k, leaf_value[k * value_step], grouped + begin, stop[k] - begin,
             memory + n_leaves + 1 + (n + 1) // 2, step, score_inout)
         begin = stop[k]
 
 
 cdef struct AddLoop:
     Values values
-    Lines lines
+    LeafModels models
     const double* leaf_value
     const int32_t* leaf       # of each row, one for each tree
     const int64_t* leaf_start
@@ -673,20 +680,13 @@ cdef struct AddLoop:
     Watch watch
 
 
-cdef Lines lines_from(const Lines* lines, int64_t leaf) noexcept nogil:
-    """The lines from those of a leaf on."""
-    return Lines(
-        lines.start + leaf, lines.feature, lines.coefficient, lines.constant + leaf,
-        lines.lower + leaf, lines.upper + leaf)
-
-
-cdef void add_block(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+cdef void add_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
     """Add the values of some rows, tree by tree."""
     cdef AddLoop* loop = <AddLoop*>context
     cdef int32_t[BLOCK] leaf
     cdef uint32_t[BLOCK] rows
     cdef const int64_t* start
-    cdef Lines lines
+    cdef LeafModels models
     cdef int64_t i, tree
     if is_stopped(&loop.watch):
         return
@@ -694,11 +694,11 @@ cdef void add_block(void* context, Py_ssize_t first, Py_ssize_t end, int thread)
         rows[i] = <uint32_t>(first + i)
     for tree in range(loop.n_trees):
         start = loop.leaf_start + tree
-        lines = lines_from(&loop.lines, start[0])
+        models = models_from(&loop.models, start[0])
         for i in range(end - first):
             leaf[i] = loop.leaf[(first + i) * loop.n_trees + tree]
-        add_line_values(
-            &loop.values, &lines, start[1] - start[0], loop.leaf_value + start[0], 1, leaf,
+        add_model_values(
+            &loop.values, &models, start[1] - start[0], loop.leaf_value + start[0], 1, leaf,
             rows, end - first, loop.memory + thread * loop.share, loop.n_scores,
             loop.score + (loop.first_score + tree) % loop.n_scores)
 
@@ -717,7 +717,7 @@ def add(
     - ``leaf_start``, (n_trees + 1,): where each tree's leaves begin among all leaves.
     - ``start``, (n_leaves + 1,): where the features and coefficients of each leaf begin.
     - ``constant``, (n_leaves,).
-    - ``lower``, ``upper``, (n_leaves,): what the values of lines are clipped to; NaN: to nothing.
+    - ``lower``, ``upper``, (n_leaves,): the bounds of the values of models; NaN: none.
     - ``leaf_value``, (n_leaves,): of rows without a finite value in one of the leaf's columns.
     - ``first_score``: the score of the first tree; the others follow one after the other.
     - ``score_inout``, (n, n_scores).
@@ -725,13 +725,13 @@ def add(
     cdef int64_t n = leaf.shape[0], n_trees = leaf.shape[1], tree
     cdef double[:, ::1] memory
     cdef AddLoop loop
-    cdef Lines lines
+    cdef LeafModels models
     if n * n_trees == 0:
         return
     if n * n_trees < MIN_ROWS_FOR_TEAM:
         n_threads = 1
     loop.values = Values(&address[0], &stride[0])
-    loop.lines = Lines(
+    loop.models = LeafModels(
         &start[0], &feature[0], &coefficient[0], &constant[0], &lower[0], &upper[0])
     loop.leaf_value = &leaf_value[0]
     loop.leaf, loop.leaf_start, loop.n_trees = &leaf[0, 0], &leaf_start[0], n_trees
@@ -739,12 +739,12 @@ def add(
     loop.first_score = first_score
     loop.share = 0
     for tree in range(n_trees):
-        lines = lines_from(&loop.lines, leaf_start[tree])
+        models = models_from(&loop.models, leaf_start[tree])
         loop.share = max(
-            loop.share, lines_memory(&lines, leaf_start[tree + 1] - leaf_start[tree], BLOCK))
+            loop.share, add_memory(&models, leaf_start[tree + 1] - leaf_start[tree], BLOCK))
     memory = np.empty((n_threads, loop.share))
     loop.memory = &memory[0, 0]
     loop.watch = start_watch()
     with nogil:
-        parallel_shares(add_block, &loop, n, BLOCK, n_threads)
+        parallel_shares(add_body, &loop, n, BLOCK, n_threads)
     end_watch(&loop.watch)

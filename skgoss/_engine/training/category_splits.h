@@ -1,16 +1,16 @@
-/* The search for the best split of a categorical feature in one node: some categories
-   against the others.
+/* The search for the best split of a categorical feature in one node: some categories against the
+   others.
 
-   Bin 0 holds missing, rare and unknown categories and never goes left. Of few bins each
-   category is tried against the rest. Of many, the categories are put in order of
-   G / (H + cat_smooth), as the best set of them is then a prefix or suffix of the order
-   (Fisher, "On grouping for maximum homogeneity", JASA 53, 1958); those of at most
-   max_cat_threshold categories are tried from both ends, the low one first, with
-   leaf outputs that cat_l2 holds back. The rules are LightGBM's, but that a limit on rows is
-   one on their exact number and on their curvature, where LightGBM knows the latter alone.
+   Bin 0 holds missing, rare and unknown categories and never goes left. With few bins, each
+   category is tried against all others. With many, the categories are sorted by G / (H +
+   cat_smooth), because the best set of them is then a prefix or a suffix (Fisher, "On grouping
+   for maximum homogeneity", JASA 53, 1958). Those of at most max_cat_threshold categories are
+   tried from both ends, the low one first, with leaf outputs that are shrunk by cat_l2. The rules
+   are LightGBM's, except that limits of rows hold for their exact number in addition to the sum
+   of their hessians.
 
-   A Split of such a feature holds in `bin` the category (few bins), or how many are taken,
-   and in `missing_left` whether from the low end. */
+   The Split of such a feature has in `bin` the category (few bins) or the number of categories
+   that are taken, and in `missing_left` whether they are taken from the low end. */
 #ifndef SKGOSS_CATEGORIES_H
 #define SKGOSS_CATEGORIES_H
 
@@ -20,33 +20,35 @@
 
 #include "gains.h"
 
-/* Doubles that a search takes, for two lists of ranks and bins; no more than the cuts of
-   search_feature. */
+/* The doubles that a search needs, for two lists of ranks and bins: no more than SCRATCH_CUTS
+   arrays. */
 #define CATEGORY_SCRATCH(n_bins) (4 * (size_t)(n_bins))
 
 /* Up to this number of categories, sorting is by insertion. */
-#define FEW_CATEGORIES 24
+#define MAX_INSERTION_SORT 24
 
-/* The ends of a list that is this many times as long are found by a sample. */
-#define TIMES_AS_LONG 16
+/* If a list is longer than its ends, and than MAX_INSERTION_SORT, by this factor, the ends are
+   found by a sample. */
+#define MIN_LENGTH_FACTOR 16
 #define SAMPLED_RANKS 32
 
-/* Bins that are skipped together where none has enough rows. */
+/* Bins that are skipped together if none has enough rows. */
 #define CATEGORY_BLOCK 32
 
-/* Ranks and bins, in arrays of their own: they are swapped faster than pairs. */
+/* Ranks and bins, in separate arrays, whose elements are swapped faster than pairs. */
 typedef struct {
     double *rank;
     int32_t *bin;
 } Categories;
 
-/* The bins of the categories at one end: they follow the first one in steps of 1 or -1. */
+/* The bins of n categories at one end: bin[0], bin[step], ..., with a step of 1 or -1. */
 typedef struct {
     const int32_t *bin;
     int n;
     int step;
 } CategoryEnd;
 
+/* The order of categories: by rank, then by bin. */
 static inline int comes_before(double rank, int32_t bin, double other_rank, int32_t other_bin)
 {
     return (rank < other_rank) | ((rank == other_rank) & (bin < other_bin));
@@ -58,13 +60,13 @@ static inline void move_category(Categories list, int from, int to)
     list.bin[to] = list.bin[from];
 }
 
-static inline void put_category(double rank, int32_t bin, Categories list, int at)
+static inline void put_category(double rank, int32_t bin, Categories list, int index)
 {
-    list.rank[at] = rank;
-    list.bin[at] = bin;
+    list.rank[index] = rank;
+    list.bin[index] = bin;
 }
 
-static inline void sort_few(Categories list, int n)
+static inline void insertion_sort(Categories list, int n)
 {
     for (int i = 1; i < n; i++) {
         double rank = list.rank[i];
@@ -76,15 +78,15 @@ static inline void sort_few(Categories list, int n)
     }
 }
 
-/* Moves what comes before a pivot to the front, and the pivot behind it; returns its position.
-   Without branches, as half of them would be mispredicted. */
+/* Moves the categories before a pivot to the front, and the pivot behind them; returns its
+   position. There are no branches, half of which would be mispredicted. */
 static inline int partition_categories(Categories list, int n)
 {
     /* Ranks may follow the bins, so the position of the pivot is as good as random. */
-    int at = (int)((n * 2654435769u >> 8) % (uint32_t)n), front = 0;
-    double pivot = list.rank[at];
-    int32_t pivot_bin = list.bin[at];
-    move_category(list, n - 1, at);
+    int index = (int)((n * 2654435769u >> 8) % (uint32_t)n), front = 0;
+    double pivot = list.rank[index];
+    int32_t pivot_bin = list.bin[index];
+    move_category(list, n - 1, index);
     for (int i = 0; i < n - 1; i++) {
         double rank = list.rank[i];
         int32_t bin = list.bin[i];
@@ -97,36 +99,36 @@ static inline int partition_categories(Categories list, int n)
     return front;
 }
 
-/* Puts the first `n_low` and the last `n_high` categories of a list where they belong, sorted:
-   quicksort that leaves ranges alone of which none is asked. */
+/* Sorts the first `n_low` and the last `n_high` categories of a list: quicksort that skips ranges
+   outside of both. */
 static inline void sort_ends(Categories list, int n, int n_low, int n_high)
 {
-    while (n > FEW_CATEGORIES && (n_low > 0 || n_high > 0)) {
-        int before = partition_categories(list, n), after = n - before - 1;
-        Categories rest = {list.rank + before + 1, list.bin + before + 1};
-        if (before < after) { /* the shorter range is done first, so the stack stays short */
-            sort_ends(list, before, n_low, n_high - after - 1);
-            list = rest;
-            n = after;
-            n_low -= before + 1;
+    while (n > MAX_INSERTION_SORT && (n_low > 0 || n_high > 0)) {
+        int n_lower = partition_categories(list, n), n_upper = n - n_lower - 1;
+        Categories upper = {list.rank + n_lower + 1, list.bin + n_lower + 1};
+        if (n_lower < n_upper) { /* recursion into the shorter range keeps the stack short */
+            sort_ends(list, n_lower, n_low, n_high - n_upper - 1);
+            list = upper;
+            n = n_upper;
+            n_low -= n_lower + 1;
         } else {
-            sort_ends(rest, after, n_low - before - 1, n_high);
-            n = before;
-            n_high -= after + 1;
+            sort_ends(upper, n_upper, n_low - n_lower - 1, n_high);
+            n = n_lower;
+            n_high -= n_upper + 1;
         }
     }
     if (n_low > 0 || n_high > 0)
-        sort_few(list, n);
+        insertion_sort(list, n);
 }
 
-/* Keeps those categories of a list that may be among its first `most`, and lists those that may
-   be among the last: up to a rank, and from one on, that a sample says. Returns 0 if these are
-   fewer than `most`. */
-static inline int keep_ends(Categories list, int n, int most, int *n_low_out, Categories high,
+/* Keeps the categories of a list up to a rank that is estimated from a sample, so that they
+   probably contain the first `n_ends`, and lists in `high` those that probably contain the last
+   `n_ends`. Returns 0 if fewer are kept or listed than that. */
+static inline int keep_ends(Categories list, int n, int n_ends, int *n_low_out, Categories high,
                             int *n_high_out)
 {
     double sample[SAMPLED_RANKS];
-    const int at = 2 + 2 * SAMPLED_RANKS * most / n;
+    const int index = 2 + 2 * SAMPLED_RANKS * n_ends / n;
     int n_low = 0, n_high = 0;
     for (int i = 0; i < SAMPLED_RANKS; i++) {
         double rank = list.rank[(ptrdiff_t)i * n / SAMPLED_RANKS];
@@ -135,7 +137,7 @@ static inline int keep_ends(Categories list, int n, int most, int *n_low_out, Ca
             sample[j] = sample[j - 1];
         sample[j] = rank;
     }
-    const double lowest = sample[at], highest = sample[SAMPLED_RANKS - 1 - at];
+    const double lowest = sample[index], highest = sample[SAMPLED_RANKS - 1 - index];
     for (int i = 0; i < n; i++) {
         double rank = list.rank[i];
         int32_t bin = list.bin[i];
@@ -146,10 +148,11 @@ static inline int keep_ends(Categories list, int n, int most, int *n_low_out, Ca
     }
     *n_low_out = n_low;
     *n_high_out = n_high;
-    return n_low >= most && n_high >= most;
+    return n_low >= n_ends && n_high >= n_ends;
 }
 
-static inline int one_against_rest(int n_bins, const SplitRules *rules)
+/* Whether each category is tried against all others. */
+static inline int is_one_hot(int n_bins, const SplitRules *rules)
 {
     return n_bins <= rules->max_cat_to_onehot;
 }
@@ -157,39 +160,40 @@ static inline int one_against_rest(int n_bins, const SplitRules *rules)
 /* The l2 of the children's outputs. */
 static inline double categories_l2(int n_bins, const SplitRules *rules)
 {
-    return one_against_rest(n_bins, rules) ? rules->l2 : rules->l2 + rules->cat_l2;
+    return is_one_hot(n_bins, rules) ? rules->l2 : rules->l2 + rules->cat_l2;
 }
 
-/* Whether no bin in [first, last) has `least` rows: no difference is without a sign. */
+/* Whether all bins in [first, last) have fewer than `min_count` rows: all differences are
+   negative, so their signs remain in a bitwise and. */
 static inline int are_rare(const Bins *bins, const Encoding *encoding, int first, int last,
-                           int32_t least)
+                           int32_t min_count)
 {
     if (encoding->compact) {
         const int64_t mask = ((int64_t)1 << encoding->count_bits) - 1;
         int64_t signs = -1;
         for (int b = first; b < last; b++)
-            signs &= (bins->gradient[b] & mask) - least;
+            signs &= (bins->gradient[b] & mask) - min_count;
         return signs < 0;
     }
     int32_t signs = -1;
     for (int b = first; b < last; b++)
-        signs &= bins->count[b] - least;
+        signs &= bins->count[b] - min_count;
     return signs < 0;
 }
 
-/* Lists the categories with cat_smooth rows and their curvature, with their ranks, in the
-   order of the bins. Returns how many there are. */
+/* Lists the categories with at least cat_smooth rows and the sum of hessians of as many rows, with
+   their ranks, in the order of the bins. Returns their number. */
 static inline int list_categories(const Bins *bins, const Encoding *encoding,
                                   const NodeStats *node, const SplitRules *rules,
                                   Categories list)
 {
     const double smooth = rules->cat_smooth < INT32_MAX ? rules->cat_smooth : INT32_MAX;
-    const int32_t least = smooth > 1 ? (int32_t)ceil(smooth) : 1;
-    double least_sum = hessian_of_rows(rules->cat_smooth, node->sums, rules);
+    const int32_t min_count = smooth > 1 ? (int32_t)ceil(smooth) : 1;
+    double min_hessian = hessian_of_rows(rules->cat_smooth, node->sums, rules);
     int used = 0;
     for (int first = 1; first < bins->n_bins; first += CATEGORY_BLOCK) {
         int last = first + CATEGORY_BLOCK < bins->n_bins ? first + CATEGORY_BLOCK : bins->n_bins;
-        if (are_rare(bins, encoding, first, last, least))
+        if (are_rare(bins, encoding, first, last, min_count))
             continue;
         for (int b = first; b < last; b++) {
             Sums sums = bin_sums(bins, b, encoding);
@@ -197,14 +201,14 @@ static inline int list_categories(const Bins *bins, const Encoding *encoding,
             double hessian = (double)sums.hessian * rules->hessian_unit;
             double rank = sums.gradient ? gradient / (hessian + rules->cat_smooth) : 0;
             put_category(rank, b, list, used);
-            used += (sums.count >= least) & (hessian >= least_sum);
+            used += (sums.count >= min_count) & (hessian >= min_hessian);
         }
     }
     return used;
 }
 
-/* Sorts the categories as far as the search may go from the low end (ends_out[1]) and from the
-   high one (ends_out[0]), and no more than `n_low` and `n_high` of them. */
+/* Sorts the categories as far as the search may take them from the low end (ends_out[1]) and from
+   the high end (ends_out[0]), but at most `n_low` and `n_high` of them. */
 static inline void rank_categories(const Bins *bins, const Encoding *encoding,
                                    const NodeStats *node, const SplitRules *rules, int n_low,
                                    int n_high, double *scratch, CategoryEnd *ends_out)
@@ -213,13 +217,14 @@ static inline void rank_categories(const Bins *bins, const Encoding *encoding,
     Categories low = {scratch, (int32_t *)(scratch + bins->n_bins)};
     Categories high = {second, (int32_t *)(second + bins->n_bins)};
     int used = list_categories(bins, encoding, node, rules, low), low_used, high_used;
-    int most = bins->n_bins / 2;
-    most = most < rules->max_cat_threshold ? most : rules->max_cat_threshold;
-    most = most < (used + 1) / 2 ? most : (used + 1) / 2;
-    n_low = n_low < most ? n_low : most;
-    n_high = n_high < most ? n_high : most;
-    int is_long = used > TIMES_AS_LONG * FEW_CATEGORIES && used > TIMES_AS_LONG * most;
-    if (is_long && !keep_ends(low, used, most, &low_used, high, &high_used)) {
+    int max_taken = bins->n_bins / 2;
+    max_taken = max_taken < rules->max_cat_threshold ? max_taken : rules->max_cat_threshold;
+    max_taken = max_taken < (used + 1) / 2 ? max_taken : (used + 1) / 2;
+    n_low = n_low < max_taken ? n_low : max_taken;
+    n_high = n_high < max_taken ? n_high : max_taken;
+    int is_long = used > MIN_LENGTH_FACTOR * MAX_INSERTION_SORT
+                  && used > MIN_LENGTH_FACTOR * max_taken;
+    if (is_long && !keep_ends(low, used, max_taken, &low_used, high, &high_used)) {
         is_long = 0;
         list_categories(bins, encoding, node, rules, low);
     }
@@ -236,7 +241,7 @@ static inline void rank_categories(const Bins *bins, const Encoding *encoding,
 }
 
 /* The bin of the i-th category from an end. */
-static inline int bin_at(const CategoryEnd *end, int i)
+static inline int end_bin(const CategoryEnd *end, int i)
 {
     return end->bin[i * end->step];
 }
@@ -247,7 +252,7 @@ static inline Sums add_sums(Sums a, Sums b)
     return sums;
 }
 
-/* The gain above `needed` of a left side with these sums; -1: not allowed. */
+/* The gain minus `needed` of a left side with these sums; -1: it is not allowed. */
 static inline double side_gain(Sums left, const NodeStats *node, double needed,
                                const SplitRules *rules)
 {
@@ -257,36 +262,38 @@ static inline double side_gain(Sums left, const NodeStats *node, double needed,
                     node, needed, limits, gain_form(rules), rules);
 }
 
-static inline int holds_enough(int64_t count, int64_t hessian, int64_t least_count,
-                               double least_sum, const SplitRules *rules)
+/* Whether a side has enough rows and hessians. */
+static inline int holds_enough(int64_t count, int64_t hessian, int64_t min_count,
+                               double min_hessian, const SplitRules *rules)
 {
-    return count >= least_count && (double)hessian * rules->hessian_unit >= least_sum;
+    return count >= min_count && (double)hessian * rules->hessian_unit >= min_hessian;
 }
 
-/* The best number of categories to take from one end, and its gain above `needed`; the
-   smaller one of equals. Between two numbers that are tried lie min_data_per_group rows. */
+/* Finds the best number of categories to take from one end, of equal ones the smallest; returns
+   its gain minus `needed`. Two numbers that are tried differ by at least min_data_per_group rows.
+   */
 static inline double search_end(const CategoryEnd *end, const Bins *bins,
                                 const Encoding *encoding, const NodeStats *node,
                                 double needed, const SplitRules *rules, int *taken_out)
 {
-    int64_t least_right = rules->min_count > rules->min_data_per_group
+    int64_t min_count_right = rules->min_count > rules->min_data_per_group
                               ? rules->min_count
                               : rules->min_data_per_group;
-    double hessian_right = min_child_hessian((double)least_right, node->sums, rules);
+    double min_hessian_right = min_child_hessian((double)min_count_right, node->sums, rules);
     Sums left = {0, 0, 0};
-    int64_t tried = 0; /* rows on the left when last a number was tried */
+    int64_t n_tried = 0; /* rows on the left when the last number was tried */
     double top = 0;
     for (int i = 0; i < end->n; i++) {
-        left = add_sums(left, bin_sums(bins, bin_at(end, i), encoding));
+        left = add_sums(left, bin_sums(bins, end_bin(end, i), encoding));
         if (!holds_enough(left.count, left.hessian, rules->min_count, node->min_child_hessian,
                           rules))
             continue;
         if (!holds_enough(node->sums.count - left.count, node->sums.hessian - left.hessian,
-                          least_right, hessian_right, rules))
+                          min_count_right, min_hessian_right, rules))
             break;
-        if (left.count - tried < rules->min_data_per_group)
+        if (left.count - n_tried < rules->min_data_per_group)
             continue;
-        tried = left.count;
+        n_tried = left.count;
         double gain = side_gain(left, node, needed, rules);
         if (gain > top) {
             top = gain;
@@ -296,8 +303,9 @@ static inline double search_end(const CategoryEnd *end, const Bins *bins,
     return top;
 }
 
-/* Improves *best_out by the best split of one categorical feature, whose gains count
-   `factor` times; whether any split gains something. `scratch`: see CATEGORY_SCRATCH. */
+/* Replaces *best_out by the best split of one categorical feature if that is better; gains are
+   multiplied by `factor`. Returns whether any split has a gain. `scratch`: see CATEGORY_SCRATCH.
+   */
 static inline int search_categories(const Bins *bins, const Encoding *encoding, int feature,
                                     double factor, const NodeStats *node,
                                     const SplitRules *rules, double *scratch,
@@ -307,7 +315,7 @@ static inline int search_categories(const Bins *bins, const Encoding *encoding, 
     SplitRules child_rules = *rules;
     CategoryEnd ends[2];
     int gains = 0;
-    if (one_against_rest(bins->n_bins, rules)) {
+    if (is_one_hot(bins->n_bins, rules)) {
         for (int b = 1; b < bins->n_bins; b++) {
             double gain = side_gain(bin_sums(bins, b, encoding), node, needed, rules);
             gains |= gain > 0;
@@ -327,7 +335,8 @@ static inline int search_categories(const Bins *bins, const Encoding *encoding, 
     return gains;
 }
 
-/* Which bins go left by a split that search_categories found on the same bins, and their sums. */
+/* Writes which bins go left by a split that search_categories has found in the same bins; returns
+   their sums. */
 static inline Sums category_set(const Bins *bins, const Encoding *encoding,
                                 const NodeStats *node, const SplitRules *rules,
                                 const Split *split, double *scratch, uint8_t *goes_left_out)
@@ -336,14 +345,14 @@ static inline Sums category_set(const Bins *bins, const Encoding *encoding,
     CategoryEnd ends[2];
     Sums left = {0, 0, 0};
     memset(goes_left_out, 0, (size_t)bins->n_bins);
-    if (one_against_rest(bins->n_bins, rules)) {
+    if (is_one_hot(bins->n_bins, rules)) {
         goes_left_out[split->bin] = 1;
         return bin_sums(bins, split->bin, encoding);
     }
     rank_categories(bins, encoding, node, rules, is_low ? split->bin : 0,
                     is_low ? 0 : split->bin, scratch, ends);
     for (int i = 0; i < split->bin; i++) {
-        int b = bin_at(&ends[is_low], i);
+        int b = end_bin(&ends[is_low], i);
         goes_left_out[b] = 1;
         left = add_sums(left, bin_sums(bins, b, encoding));
     }

@@ -1,5 +1,5 @@
-/* Columns of codes become the lanes of rows, a block of rows at a time: a transposition of
-   bytes, eight columns at once, as plain stores of single bytes would be slower. */
+/* Transposes columns of codes to the lanes of rows, a block of rows at a time and eight columns at
+   once: storing single bytes would be slower. */
 #ifndef SKGOSS_FEATURE_SUBSET_H
 #define SKGOSS_FEATURE_SUBSET_H
 
@@ -8,7 +8,7 @@
 
 #include "simd.h"
 
-/* Rows whose lanes stay in the first cache while the columns follow each other. */
+/* Rows whose lanes stay in the nearest cache while columns are transposed. */
 #define SUBSET_BLOCK 512
 
 /* Eight lanes of up to SUBSET_BLOCK rows: out[stride * i + j] = lanes[j][i]. */
@@ -19,16 +19,16 @@ SIMD_KERNEL(interleave, (const uint8_t *const *lanes, ptrdiff_t n, ptrdiff_t str
                   *restrict d = lanes[3], *restrict e = lanes[4], *restrict f = lanes[5],
                   *restrict g = lanes[6], *restrict h = lanes[7];
     uint8_t octets[8 * SUBSET_BLOCK];
-    uint8_t *restrict to = octets;
+    uint8_t *restrict bytes = octets;
     for (ptrdiff_t i = 0; i < n; i++) {
-        to[8 * i] = a[i];
-        to[8 * i + 1] = b[i];
-        to[8 * i + 2] = c[i];
-        to[8 * i + 3] = d[i];
-        to[8 * i + 4] = e[i];
-        to[8 * i + 5] = f[i];
-        to[8 * i + 6] = g[i];
-        to[8 * i + 7] = h[i];
+        bytes[8 * i] = a[i];
+        bytes[8 * i + 1] = b[i];
+        bytes[8 * i + 2] = c[i];
+        bytes[8 * i + 3] = d[i];
+        bytes[8 * i + 4] = e[i];
+        bytes[8 * i + 5] = f[i];
+        bytes[8 * i + 6] = g[i];
+        bytes[8 * i + 7] = h[i];
     }
     for (ptrdiff_t i = 0; i < n; i++)
         memcpy(out + stride * i, octets + 8 * i, 8);

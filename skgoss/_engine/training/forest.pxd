@@ -39,6 +39,6 @@ cdef class Forest:
 
     cdef int _reserve(self, int64_t n_trees, int64_t n_leaves, int64_t n_words)
     cdef int add(self, const Workspace* ws)
-    cdef int _copy(self, Forest other, int64_t first_tree, int64_t n_trees)
+    cdef int _copy(self, Forest source, int64_t first_tree, int64_t n_trees)
     cpdef drop(self, int64_t n_trees)
     cdef int64_t _first_word(self, int64_t tree)

@@ -1,8 +1,8 @@
 """The trees of a fit while it grows them; readers get copies.
 
-One thread adds trees and drops them, while others may copy those that are finished, which are
-never dropped or changed: see `GrownRounds`. Without the GIL a critical section keeps them apart.
-It may end where Python is called, so nothing in it calls Python.
+One thread adds trees and drops them, while others may copy those that are finished, which are never
+dropped or changed: see `GrownRounds`. In Python without the GIL, critical sections exclude each
+other. A critical section may end where Python is called, so nothing in one calls Python.
 """
 
 cimport cython
@@ -28,7 +28,7 @@ LEAF: np.dtype[np.void] = np.dtype(
 
 
 cdef int reserve(void** memory, int64_t n, int64_t* capacity, size_t size) noexcept nogil:
-    """Make room for ``n`` items, at least doubling what there is."""
+    """Reserve memory for n items, at least doubling the capacity; 0 or NO_MEMORY."""
     cdef void* larger
     cdef int64_t new_capacity = max(n, 2 * capacity[0])
     if n <= capacity[0]:
@@ -53,8 +53,8 @@ cdef const StoredNode* nodes_of(array) except NULL:
     return nodes
 
 
-cdef fill(array, const void* values):
-    """Copy values into all of a contiguous array."""
+cdef copy_values(array, const void* values):
+    """Fill a contiguous array with values from memory."""
     cdef char[::1] out = array.view(np.byte)
     if out.shape[0]:
         memcpy(&out[0], values, out.shape[0])
@@ -62,11 +62,11 @@ cdef fill(array, const void* values):
 
 cdef enum:
     SETS_PER_TASK = 8
-    # Words that are mapped in some microseconds.
-    FEW_WORDS = 256
+    # Up to this number of words, which take some microseconds, one thread maps all.
+    MAX_SERIAL_WORDS = 256
 
 
-cdef struct SetLoop:
+cdef struct MapLoop:
     const uint32_t* words
     const int64_t* first_word  # of each set, and the end
     const int64_t* last_word
@@ -77,19 +77,19 @@ cdef struct SetLoop:
     uint32_t* words_out
 
 
-cdef void map_some(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
-    cdef const SetLoop* loop = <const SetLoop*>context
+cdef void map_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    cdef const MapLoop* loop = <const MapLoop*>context
     cdef const int32_t* categories
     cdef uint32_t* out
     cdef uint64_t word
-    cdef int64_t at, bin
+    cdef int64_t k, bin
     cdef Py_ssize_t i
     for i in range(first, end):
         categories, out = loop.categories + loop.first_bin[i], loop.words_out + loop.start[i]
-        for at in range(loop.first_word[i], loop.last_word[i]):
-            word = loop.words[at]
+        for k in range(loop.first_word[i], loop.last_word[i]):
+            word = loop.words[k]
             while word:
-                bin = 32 * (at - loop.first_word[i]) + lowest_bit(word)
+                bin = 32 * (k - loop.first_word[i]) + lowest_bit(word)
                 word &= word - 1
                 # The last bin may hold no category.
                 if bin < loop.n_bins[i]:
@@ -101,30 +101,29 @@ def categories_of_bins(
     const int32_t[::1] categories, const int64_t[::1] first_bin, const int64_t[::1] n_bins,
     const int64_t[::1] start, int n_threads, uint32_t[::1] words_out,
 ):
-    """Write sets of categories that are sets of bins.
+    """Turn sets of bins into sets of categories.
 
-    - ``words``, ``first_word``, ``last_word``: those of the sets of bins, as `Forest.arrays` has
-      them.
-    - ``categories``: of the bins of all columns.
-    - ``first_bin``, ``n_bins``, (n_sets,): where the bins of the column of each set begin there,
-      and how many there are.
+    - ``words``, ``first_word``, ``last_word``: the sets of bins, as from `Forest.arrays`.
+    - ``categories``: the categories of the bins of all columns.
+    - ``first_bin``, ``n_bins``, (n_sets,): the first bin of the column of each set in
+      ``categories``, and the number of its bins.
     - ``start``, (n_sets + 1,): where the words of each set of categories begin.
     - ``words_out``, (start[-1],): zeros.
     """
-    cdef SetLoop loop
+    cdef MapLoop loop
     if words_out.shape[0] == 0:
         return
-    loop = SetLoop(
+    loop = MapLoop(
         &words[0], &first_word[0], &last_word[0], &categories[0], &first_bin[0], &n_bins[0],
         &start[0], &words_out[0])
     with nogil:
         parallel_for(
-            map_some, &loop, first_word.shape[0], SETS_PER_TASK,
-            n_threads if words.shape[0] > FEW_WORDS else 1)
+            map_body, &loop, first_word.shape[0], SETS_PER_TASK,
+            n_threads if words.shape[0] > MAX_SERIAL_WORDS else 1)
 
 
 cdef class Forest:
-    """Grown trees in terms of used features and bins."""
+    """Grown trees, in terms of used features and bins."""
 
     def __cinit__(self):
         if self._reserve(0, 0, 0) < 0:
@@ -138,7 +137,7 @@ cdef class Forest:
         free(self.set_words)
 
     cdef int _reserve(self, int64_t n_trees, int64_t n_leaves, int64_t n_words):
-        """Make room for more trees; 0 or NO_MEMORY."""
+        """Reserve memory for more trees; 0 or NO_MEMORY."""
         if (
             reserve(<void**>&self.nodes, self.n_nodes + n_leaves, &self.node_capacity,
                     sizeof(StoredNode)) < 0
@@ -194,7 +193,7 @@ cdef class Forest:
         return 0
 
     def copy(self, int64_t first_tree=0, stop_tree: int | None = None) -> Forest:
-        """A copy of some trees, by default of all from one tree on, while others may grow."""
+        """A copy of some trees, by default of all; later trees may grow at the same time."""
         cdef Forest copied = Forest()
         cdef int64_t stop = self.n_trees if stop_tree is None else stop_tree
         cdef int status
@@ -206,25 +205,25 @@ cdef class Forest:
             raise MemoryError("could not allocate memory for growing trees")
         return copied
 
-    cdef int _copy(self, Forest other, int64_t first_tree, int64_t n_trees):
+    cdef int _copy(self, Forest source, int64_t first_tree, int64_t n_trees):
         """Copy trees of another forest into this one, which is empty; 0 or NO_MEMORY."""
-        cdef const int64_t* start = other.leaf_start + first_tree
+        cdef const int64_t* start = source.leaf_start + first_tree
         cdef int64_t n_leaves = start[n_trees] - start[0]
         cdef int64_t n_nodes = n_leaves - n_trees
-        cdef int64_t first_word = other._first_word(first_tree)
-        cdef int64_t n_words = other._first_word(first_tree + n_trees) - first_word
+        cdef int64_t first_word = source._first_word(first_tree)
+        cdef int64_t n_words = source._first_word(first_tree + n_trees) - first_word
         cdef int64_t i
         if self._reserve(n_trees, n_leaves, n_words) < 0:
             return NO_MEMORY
         self.n_trees = n_trees
         self.n_nodes, self.n_leaves, self.n_words = n_nodes, n_leaves, n_words
         if n_nodes > 0:
-            memcpy(self.nodes, other.nodes + start[0] - first_tree,
+            memcpy(self.nodes, source.nodes + start[0] - first_tree,
                    n_nodes * sizeof(StoredNode))
         if n_leaves > 0:
-            memcpy(self.leaves, other.leaves + start[0], n_leaves * sizeof(StoredLeaf))
+            memcpy(self.leaves, source.leaves + start[0], n_leaves * sizeof(StoredLeaf))
         if n_words > 0:
-            memcpy(self.set_words, other.set_words + first_word, n_words * sizeof(uint32_t))
+            memcpy(self.set_words, source.set_words + first_word, n_words * sizeof(uint32_t))
         for i in range(n_trees + 1):
             self.leaf_start[i] = start[i] - start[0]
         for i in range(n_nodes):
@@ -233,6 +232,7 @@ cdef class Forest:
         return 0
 
     cdef int64_t _first_word(self, int64_t tree):
+        """Where the sets of bins of a tree begin."""
         cdef int64_t node = self.leaf_start[tree] - tree
         return self.nodes[node].first_word if node < self.n_nodes else self.n_words
 
@@ -258,10 +258,10 @@ cdef class Forest:
         leaves = np.empty(self.n_leaves, dtype=LEAF)
         leaf_start = np.empty(self.n_trees + 1, dtype=np.int64)
         words = np.empty(self.n_words, dtype=np.uint32)
-        fill(nodes, self.nodes)
-        fill(leaves, self.leaves)
-        fill(leaf_start, self.leaf_start)
-        fill(words, self.set_words)
+        copy_values(nodes, self.nodes)
+        copy_values(leaves, self.leaves)
+        copy_values(leaf_start, self.leaf_start)
+        copy_values(words, self.set_words)
         return nodes, leaves, leaf_start, words
 
     def set_leaf_value(self, int64_t tree, int64_t leaf, double value):

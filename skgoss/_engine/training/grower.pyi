@@ -26,14 +26,14 @@ class TreeGrower:
         self, gradient: NDArray[np.float32], hessian: NDArray[np.float32] | None,
         weight: NDArray[np.float64] | None, rows: NDArray[np.uint32] | None,
         scores: NDArray[np.float64] | None, round_index: int,
-        extra_l2: NDArray[np.float64] | None = ..., lines: list[Any] | None = ...,
+        extra_l2: NDArray[np.float64] | None = ..., leaf_models: list[Any] | None = ...,
     ) -> bool: ...
     def grow_rounds(
         self, derive: Callable[..., None], sample: Callable[..., Any] | None,
         gradient: NDArray[np.float32], hessian: NDArray[np.float32] | None,
         weight: NDArray[np.float64] | None, scores: NDArray[np.float64],
-        round_index: int, n_rounds: int, others: Sequence[Any] = ...,
-        scores_of_others: Sequence[Sequence[NDArray[np.float64]]] = ...,
-        check: Callable[[], None] | None = ..., lines: list[Any] | None = ...,
+        round_index: int, n_rounds: int, evaluation_rows: Sequence[Any] = ...,
+        evaluation_scores: Sequence[Sequence[NDArray[np.float64]]] = ...,
+        check: Callable[[], None] | None = ..., leaf_models: list[Any] | None = ...,
     ) -> int: ...
     def rows_by_leaf(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...

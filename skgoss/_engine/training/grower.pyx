@@ -1,7 +1,7 @@
-"""Growing the trees of a fit: threads, and the way in from Python.
+"""Growing the trees of a fit, for Python.
 
-Trees of one round (the classes) are grown side by side when there are enough of them, else
-the threads share the work inside the trees; the trees are the same either way.
+The trees of a round, one for each class, are grown side by side by one thread each if there are
+enough of them. Otherwise the threads divide the work within the trees. The trees are the same.
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
@@ -19,9 +19,9 @@ from skgoss._engine.training.grower_inputs cimport (
 from skgoss._engine.training.grower_memory cimport GrowerMemory
 from skgoss._engine.training.kernel_collectives cimport MIN_SHARED_HIST_BINS, KernelCollectives
 from skgoss._engine.training.layout cimport Binned, Gradients
-from skgoss._engine.training.linear_leaves cimport LineFit
+from skgoss._engine.training.linear_leaves cimport LeafModelFit
 from skgoss._engine.training.score import add_trees
-from skgoss._engine.training.shared_trees cimport direction, signed_sums
+from skgoss._engine.training.shared_trees cimport random_direction, signed_sums
 from skgoss._engine.training.tasks cimport Batch
 from skgoss._engine.training.tree cimport fill_score, grow_trees
 from skgoss._engine.training.workspace cimport (
@@ -29,37 +29,39 @@ from skgoss._engine.training.workspace cimport (
 
 
 cdef enum:
-    # The least updates and visits of bins in the roots of a round for each thread.
+    # The minimum number of updates and visits of bins in the roots of a round for each thread.
     MIN_ROOT_WORK_PER_THREAD = 64000
-    # Trees of fewer updates do not pay for threads that grow one each.
+    # A thread grows a tree of its own only if its root has more updates.
     MIN_UPDATES_PER_WAVE = 20000
 
 # Row numbers and counts of rows have 31 bits.
 MAX_ROWS: int = 2**31 - 1
 
-# How often columns and thresholds are drawn, where these are random, for a round without a split.
+# A round without a split is grown again with other random columns and thresholds, this many times
+# in all.
 MAX_DRAWS: int = 30
 
 
 cdef raise_status(int status):
+    """Raise the error of a status, except those with an exception of their own."""
     if status == NO_MEMORY:
         raise MemoryError("could not allocate memory for growing trees")
     if status == NOT_FINITE:
         raise FloatingPointError("gradients or hessians are NaN or infinite")
 
 
-cdef struct Wave:
-    # Trees that grow side by side.
+cdef struct WaveLoop:
+    # Trees that are grown side by side, by one thread each.
     Shared* shared
     Batch* batches
     Workspace* workspaces
     Round* rounds
 
 
-cdef void grow_one(void* context, Py_ssize_t i, Py_ssize_t end, int thread) noexcept nogil:
-    cdef Wave* wave = <Wave*>context
-    wave.rounds[i].status = grow_trees(
-        wave.shared, &wave.batches[1 + i], &wave.workspaces[i], &wave.rounds[i], 1)
+cdef void grow_body(void* context, Py_ssize_t i, Py_ssize_t end, int thread) noexcept nogil:
+    cdef WaveLoop* loop = <WaveLoop*>context
+    loop.rounds[i].status = grow_trees(
+        loop.shared, &loop.batches[1 + i], &loop.workspaces[i], &loop.rounds[i], 1)
 
 
 cdef class TreeGrower:
@@ -67,10 +69,10 @@ cdef class TreeGrower:
 
     - ``dataset``: a `BinnedDataset` of at least one feature.
     - ``settings``: resolved `Settings`.
-    - ``n_scores``: the trees of a round.
-    - ``forest``: the trees to go on from, and those grown so far.
+    - ``n_scores``: the number of trees of a round.
+    - ``forest``: the trees to continue from, to which new ones are added; None: an empty one.
     - ``constraints``: `TreeConstraints`.
-    - ``frequency``, (n_rows,), uint32: how many copies each row stands for; None: one.
+    - ``frequency``, (n_rows,), uint32: frequency weights, how often each row counts; None: once.
     - ``self_concordance``, float or (n_scores,): of the loss, see `Objective`.
     - ``reweighted``, bool or (n_scores,): likewise.
     - ``partition``: the `RowPartition` of the data set; None: it has all rows.
@@ -78,13 +80,13 @@ cdef class TreeGrower:
     - ``row_weight``, (1 or n_scores, n_rows): the weights of rows, for linear leaves.
     - ``missing_left_if_none``: whether missing values go left at nodes that have none, as in
       LightGBM; they go with the larger child otherwise.
-    - ``min_shared_hist_bins``: processes share the columns of a tree if its histograms have so
-      many bins: each adds up and searches some of them.
+    - ``min_shared_hist_bins``: the number of histogram bins from which on processes share the
+      columns of a tree: each adds up and searches some of them.
     """
 
     cdef Shared shared
-    cdef Gradients gradients  # of a round, but for the arguments of `grow`
-    cdef public Forest forest   # the next trees are added to it
+    cdef Gradients gradients  # of a round, without what the arguments of `grow` determine
+    cdef public Forest forest  # the next trees are added to it
     cdef GrowerMemory memory
     cdef Workspace* workspaces  # those of the memory
     cdef Batch* batches       # likewise
@@ -94,14 +96,14 @@ cdef class TreeGrower:
     cdef BinStore store
     cdef object numbers       # of the rows in the store; None: all of them
     cdef KernelCollectives collectives  # None: all rows are here
-    cdef LineFit line_fit     # None: all leaves are constant
+    cdef LeafModelFit model_fit  # None: all leaves are constant
     cdef double[::1] self_concordance  # of each score
     cdef uint8_t[::1] reweighted  # likewise
     cdef double[::1] extra_l2  # of each score
     cdef double[::1] zero_l2
     cdef int64_t n_rows       # of all processes
     cdef bint shares_trees    # one tree a round for all scores
-    cdef int n_draws          # of columns and thresholds, for a round without a split
+    cdef int n_draws          # the maximum number of times that a round is grown: see MAX_DRAWS
 
     def __cinit__(
         self, dataset, settings, int n_scores, int n_threads, Forest forest=None, constraints=None,
@@ -116,7 +118,7 @@ cdef class TreeGrower:
         self.numbers = dataset.numbers
         self.memory = GrowerMemory()
         if raw is not None:
-            self.line_fit = LineFit(dataset, settings, raw, row_weight)
+            self.model_fit = LeafModelFit(dataset, settings, raw, row_weight)
         self.self_concordance = np.full(n_scores, self_concordance, dtype=np.float64)
         self.reweighted = np.full(n_scores, reweighted, dtype=np.uint8)
         self.zero_l2 = np.zeros(n_scores)
@@ -125,15 +127,15 @@ cdef class TreeGrower:
         if self.n_rows > MAX_ROWS:
             raise ValueError(f"X has {self.n_rows} rows; at most {MAX_ROWS} can be used")
         read_dataset(&self.shared, self.memory, dataset)
-        self.n_threads = self._team(n_threads, n_scores, self.shared.data.n_rows)
+        self.n_threads = self._count_threads(n_threads, n_scores, self.shared.data.n_rows)
         self.shares_trees = n_scores > 1 and settings.multi_strategy == "multi_output_tree"
         samples = min(settings.colsample_bytree, settings.feature_fraction_bynode) < 1
         self.n_draws = MAX_DRAWS if settings.extra_trees or samples else 1
-        # Processes grow one tree after the other, so that all ask for the same sums.
+        # Processes grow one tree after the other, so that all of them reduce the same sums.
         self.n_workspaces = min(self.n_threads, n_scores)
         if self.collectives is not None or self.shares_trees:
             self.n_workspaces = 1
-        self._read_copies(frequency)
+        self._read_frequency(frequency)
         read_settings(&self.shared, settings, self.n_rows)
         self.shared.settings.missing_left_if_none = missing_left_if_none
         if constraints is not None:
@@ -143,10 +145,10 @@ cdef class TreeGrower:
         self.memory.allocate_trees(&self.shared, self.n_workspaces)
         self.workspaces, self.batches = self.memory.workspaces, self.memory.batches
 
-    cdef int _team(self, int n_threads, int n_scores, int64_t n_rows):
-        """As many threads as the roots of a round have work for, or two, but not more than wanted.
+    cdef int _count_threads(self, int n_threads, int n_scores, int64_t n_rows):
+        """The number of threads for a round: those that its roots keep busy, or two if allowed.
 
-        More would divide leaves ahead of their turn in vain.
+        More would make speculative splits that are not needed.
         """
         cdef const Binned* data = &self.shared.data
         cdef double work = n_scores * (n_rows * data.row_updates + data.n_visits)
@@ -154,6 +156,7 @@ cdef class TreeGrower:
         return max(1, min(n_threads, <int>min(max(n_busy, 2.0), 1e6)))
 
     cdef _read_partition(self, partition, int64_t min_shared_hist_bins):
+        """Set the number of all rows, and how processes communicate."""
         self.n_rows = self.dataset.n_rows
         if partition is None or partition.is_alone:
             return
@@ -164,69 +167,72 @@ cdef class TreeGrower:
         self.shared.rank = partition.collectives.rank
         self.shared.min_shared_hist_bins = min_shared_hist_bins
 
-    cdef _read_copies(self, frequency):
+    cdef _read_frequency(self, frequency):
+        """Set the numbers of rows and the frequency weights."""
         cdef Gradients* gradients = &self.gradients
         gradients.n_rows = self.dataset.n_rows
         gradients.n_global_rows = gradients.total_frequency = self.n_rows
         gradients.max_frequency = 1
         if frequency is not None:
             gradients.frequency = <const uint32_t*>self.memory.address(frequency, np.uint32)
-            gradients.total_frequency, gradients.max_frequency = self._counted(frequency)
+            gradients.total_frequency, gradients.max_frequency = self._reduce_frequency(frequency)
 
-    cdef _counted(self, frequency):
-        """The sum of the copies of all rows, and the most of one."""
-        own = int(frequency.sum(dtype=np.int64)), int(frequency.max(initial=1))
+    cdef _reduce_frequency(self, frequency):
+        """The sum and the maximum of the frequency weights of all processes' rows."""
+        local = int(frequency.sum(dtype=np.int64)), int(frequency.max(initial=1))
         if self.collectives is None:
-            return own
-        sums, most = zip(*self.collectives.wrapped.all_gather(own))
-        return sum(sums), max(most)
+            return local
+        total, maximum = zip(*self.collectives.wrapped.all_gather(local))
+        return sum(total), max(maximum)
 
     def grow(
         self, const float[:, ::1] gradient, const float[:, ::1] hessian or None,
         const double[:, ::1] weight or None, const uint32_t[::1] rows or None,
         double[:, ::1] scores or None, uint64_t round_index,
-        extra_l2: NDArray[np.float64] | None = None, list lines=None,
+        extra_l2: NDArray[np.float64] | None = None, list leaf_models=None,
     ) -> bool:
         """Grow one tree for each score and add them to the forest.
 
         With ``multi_strategy="multi_output_tree"`` they have the same splits. Returns whether
-        any of the trees has a split. If none has, other columns and thresholds are drawn, where
-        these are random; if none has then, and the forest has trees already, none is added.
+        any of the trees has a split. If none has, the round is grown again with other random
+        columns and thresholds; if none has then, and the forest has trees already, none is added.
 
         - ``gradient``, ``hessian``, (n_scores, n_rows): hessians may be None for ones.
-        - ``weight``, (1 or n_scores, n_rows): multiplies both, besides the copies; None: 1.
-        - ``rows``: the sampled ones; None: all.
-        - ``scores``, (n_scores, n_rows): the trees' values are added for all rows; None: they
-          are not.
+        - ``weight``, (1 or n_scores, n_rows): multiplies both, in addition to the frequency
+          weights; None: 1.
+        - ``rows``: the sampled rows; None: all.
+        - ``scores``, (n_scores, n_rows): the values of the trees are added to the scores of all
+          rows, unless None.
         - ``round_index``: part of the keys of the random numbers.
         - ``extra_l2``, (n_scores,): is added to ``reg_lambda``, but not of shared trees; None: 0.
-        - ``lines``: gets the arrays of the round's `LinearLeaves`; None: leaves are constant.
+        - ``leaf_models``: gets the arrays of the round's `LinearLeaves`; None: leaves are constant.
         """
         self.shared.watch = start_watch()
         return self._grow_round(
-            gradient, hessian, weight, rows, scores, round_index, extra_l2, lines)
+            gradient, hessian, weight, rows, scores, round_index, extra_l2, leaf_models)
 
     def grow_rounds(
         self, derive: Callable[..., None], sample: Callable[..., Any] | None,
         gradient: NDArray[np.float32], hessian: NDArray[np.float32] | None,
         const double[:, ::1] weight or None, scores: NDArray[np.float64],
-        uint64_t round_index, int n_rounds, others: Sequence[Any] = (),
-        scores_of_others: Sequence[Sequence[NDArray[np.float64]]] = (),
-        check: Callable[[], None] | None = None, list lines=None,
+        uint64_t round_index, int n_rounds, evaluation_rows: Sequence[Any] = (),
+        evaluation_scores: Sequence[Sequence[NDArray[np.float64]]] = (),
+        check: Callable[[], None] | None = None, list leaf_models=None,
     ) -> int:
-        """Grow the trees of several rounds, each by the derivatives of the scores before it.
+        """Grow the trees of several rounds, each on the derivatives at the scores before it.
 
         Returns the number of rounds that have a split, and whether the next one has failed. A round
-        without a split is the last, and so is one that fails: it raises its error only if it is
-        the first, as the caller may not need later ones. Then the scores are those of no round. See
-        `grow` for the other arguments.
+        without a split is the last, and so is a round that fails. The error of the first round is
+        raised; later rounds may not be needed, so their errors are not. The scores are then those
+        of no round. See `grow` for the other arguments.
 
-        - ``derive``: a `Loss`, or what is called like one, and with the index of the round.
-        - ``sample``: of the round, both derivatives and the number of threads, the rows and the
-          hessians of a sample; None: all rows.
-        - ``others``: more `BinnedRows` that have scores; None: the scores of the training rows are
-          copied.
-        - ``scores_of_others``: their scores, and for each round arrays for those after it.
+        - ``derive``: a `Loss`, or a function with its arguments and the index of the round.
+        - ``sample(round_index, gradient, hessian, n_threads)`` returns the rows and the hessians
+          of a sample; None: all rows.
+        - ``evaluation_rows``: the `BinnedRows` of evaluation sets; None for one whose scores are
+          those of the training rows.
+        - ``evaluation_scores``: the scores of each set, and for each round arrays for those after
+          it.
         - ``check()`` is called before each round.
         """
         cdef float[:, ::1] gradient_out = gradient
@@ -247,11 +253,12 @@ cdef class TreeGrower:
                     loss.derive(scores_inout, gradient_out, hessian_out, self.n_threads)
                 else:
                     derive(scores, gradient, hessian, self.n_threads, n_trees // n_scores)
-                rows, used = None, hessian
+                rows, used_hessian = None, hessian
                 if sample is not None:
-                    rows, used = sample(round_index + i, gradient, hessian, self.n_threads)
+                    rows, used_hessian = sample(round_index + i, gradient, hessian, self.n_threads)
                 has_split = self._grow_round(
-                    gradient_out, used, weight, rows, scores_inout, round_index + i, None, lines)
+                    gradient_out, used_hessian, weight, rows, scores_inout, round_index + i, None,
+                    leaf_models)
             except Exception:
                 if i == 0:
                     raise
@@ -259,36 +266,39 @@ cdef class TreeGrower:
                 return i, True
             if self.forest.n_trees == n_trees:
                 return i, False
-            for k, binned in enumerate(others):
-                after = scores_of_others[i + 1][k]
+            for k, binned in enumerate(evaluation_rows):
+                new_scores = evaluation_scores[i + 1][k]
                 if binned is None:
-                    after[...] = scores
+                    new_scores[...] = scores
                 else:
-                    table = None if lines is None else binned.line_table(lines[len(lines) - 1])
+                    models = None
+                    if leaf_models is not None:
+                        models = binned.leaf_model_table(leaf_models[len(leaf_models) - 1])
                     self._add_trees(
-                        binned.store, binned.missing_bin, after, binned.numbers, table,
-                        scores_of_others[i][k])
+                        binned.store, binned.missing_bin, new_scores, binned.numbers, models,
+                        evaluation_scores[i][k])
             if not has_split:
                 return i, False
         return n_rounds, False
 
-    cdef _add_trees(self, store, missing_bin, scores, numbers, table=None, before=None):
-        """Add the trees of the last round to scores, which are those ``before`` if given."""
+    cdef _add_trees(self, store, missing_bin, scores, numbers, models=None, base_scores=None):
+        """Add the trees of the last round to scores, or to ``base_scores`` if these are given."""
         add_trees(
             self.forest, self.forest.n_trees - scores.shape[0], store, missing_bin,
-            self.n_threads, scores, numbers, table, before)
+            self.n_threads, scores, numbers, models, base_scores)
 
     cdef bint _grow_round(
         self, const float[:, ::1] gradient, const float[:, ::1] hessian,
         const double[:, ::1] weight, const uint32_t[::1] rows, double[:, ::1] scores,
-        uint64_t round_index, extra_l2, list lines,
+        uint64_t round_index, extra_l2, list leaf_models,
     ) except -1:
+        """Grow a round, perhaps several times: see `grow`."""
         cdef Forest forest = self.forest
-        cdef LineFit line_fit = None if lines is None else self.line_fit
+        cdef LeafModelFit model_fit = None if leaf_models is None else self.model_fit
         cdef int64_t n_trees = forest.n_trees
-        # All rows find their leaves by their bins, also those outside the sample; linear leaves
-        # add the values of both.
-        cdef bint adds_sampled = rows is None or line_fit is not None
+        # With a sample, all rows find their leaves by their bins after the round. Linear leaves add
+        # the values of the sampled rows while they are fitted, and those of the others then.
+        cdef bint adds_sampled = rows is None or model_fit is not None
         cdef bint has_split = False
         cdef uint64_t i
         self.extra_l2 = self.zero_l2 if extra_l2 is None else extra_l2
@@ -297,12 +307,12 @@ cdef class TreeGrower:
                 forest.drop(n_trees)
             has_split = self._grow_trees(
                 gradient, hessian, weight, rows, scores if adds_sampled else None,
-                round_index + (i << 32), line_fit)
+                round_index + (i << 32), model_fit)
             if has_split:
                 break
         if forest.n_trees > n_trees:
-            if line_fit is not None:
-                lines.append(line_fit.leaves())
+            if model_fit is not None:
+                leaf_models.append(model_fit.leaves())
             if scores is not None and not adds_sampled:
                 self._add_trees(
                     self.store, self.dataset.missing_bin, np.asarray(scores), self.numbers)
@@ -311,51 +321,54 @@ cdef class TreeGrower:
     cdef bint _grow_trees(
         self, const float[:, ::1] gradient, const float[:, ::1] hessian,
         const double[:, ::1] weight, const uint32_t[::1] rows, double[:, ::1] scores,
-        uint64_t round_index, LineFit line_fit,
+        uint64_t round_index, LeafModelFit model_fit,
     ) except -1:
-        """Grow the trees of a round once; their values are added for the sampled rows."""
+        """Grow the trees of a round once, and add their values to the scores of sampled rows."""
         cdef int n_scores = gradient.shape[0]
         cdef int first = 0
         cdef Forest forest = self.forest
         cdef int64_t n_nodes = forest.n_nodes
         cdef int64_t n_trees = forest.n_trees
         cdef double n_updates = self.shared.data.n_rows * self.shared.data.row_updates
-        cdef bint one_a_thread
+        cdef bint tree_per_thread
         cdef int n, i
-        cdef const uint32_t[::1] ids = self._numbers(rows)
-        if line_fit is not None:
-            line_fit.begin(forest, rows)
+        cdef const uint32_t[::1] ids = self._store_numbers(rows)
+        if model_fit is not None:
+            model_fit.begin(forest, rows)
         if self.shares_trees:
             self._grow_shared(
-                gradient, hessian, weight, rows, ids, scores, round_index, line_fit)
+                gradient, hessian, weight, rows, ids, scores, round_index, model_fit)
             first = n_scores
         while first < n_scores:
             n = min(self.n_workspaces, n_scores - first)
-            one_a_thread = 1 < n == self.n_threads and n_updates > MIN_UPDATES_PER_WAVE
-            if self.batches[0].helpers == NULL and not one_a_thread:
+            tree_per_thread = 1 < n == self.n_threads and n_updates > MIN_UPDATES_PER_WAVE
+            if self.batches[0].helpers == NULL and not tree_per_thread:
                 n = 1
-            self._grow_some(
+            self._grow_wave(
                 gradient, hessian, weight, rows, ids, scores, round_index, first, n,
-                one_a_thread, line_fit)
+                tree_per_thread, model_fit)
             for i in range(n):
-                self._add_tree(&self.workspaces[i], line_fit, scores, first + i)
+                self._add_tree(&self.workspaces[i], model_fit, scores, first + i)
             first += n
         if forest.n_nodes == n_nodes and n_trees > 0:
             forest.drop(n_trees)
         return forest.n_nodes > n_nodes
 
     cdef _add_tree(
-        self, const Workspace* ws, LineFit line_fit, double[:, ::1] scores, int k,
+        self, const Workspace* ws, LeafModelFit model_fit, double[:, ::1] scores, int k,
     ):
-        """Add the tree of score ``k`` to the forest, and its lines to rows it has not seen."""
+        """Add the tree of score ``k`` to the forest.
+
+        If leaves are linear, also add their values to the scores of rows outside the sample.
+        """
         raise_status(self.forest.add(ws))
-        if line_fit is not None and scores is not None:
-            line_fit.add_to_others(
+        if model_fit is not None and scores is not None:
+            model_fit.add_to_other_rows(
                 self.forest, self.store, self.shared.data.missing_bin, self.n_threads,
                 &scores[k, 0])
 
     cdef _raise(self, int status):
-        """Raise what has ended a tree early."""
+        """Raise the error or the interrupt that has ended a tree early, if there is one."""
         end_watch(&self.shared.watch)
         if status == COLLECTIVE_FAILED:
             raise self.collectives.error
@@ -364,18 +377,18 @@ cdef class TreeGrower:
     cdef _grow_shared(
         self, const float[:, ::1] gradient, const float[:, ::1] hessian,
         const double[:, ::1] weight, const uint32_t[::1] rows, const uint32_t[::1] ids,
-        double[:, ::1] scores, uint64_t round_index, LineFit line_fit,
+        double[:, ::1] scores, uint64_t round_index, LeafModelFit model_fit,
     ):
-        """One tree for all scores, stored once for each with the values of its own.
+        """Grow one tree for all scores, and store it once for each score with its own leaf values.
 
-        Its splits are those of a random direction: half of the scores shall rise and the
-        others fall. Directions change from round to round.
+        Its splits are those for a random direction, another one in each round: the sum of the
+        gradients with the sign 1 for half of the scores and -1 for the others.
         """
         cdef int n_scores = gradient.shape[0]
         cdef Workspace* ws = &self.workspaces[0]
         cdef Round round
         cdef int status, k
-        signs = direction(self.shared.settings.extra_seed, round_index, n_scores)
+        signs = random_direction(self.shared.settings.extra_seed, round_index, n_scores)
         gradients = signed_sums(gradient, signs, self.n_threads)
         hessians = None if hessian is None else signed_sums(
             hessian, np.ones_like(signs), self.n_threads)
@@ -387,61 +400,64 @@ cdef class TreeGrower:
         self._raise(status)
         for k in range(n_scores):
             round = self._round(
-                gradient, hessian, weight, rows, ids, scores if line_fit is None else None, k)
+                gradient, hessian, weight, rows, ids, scores if model_fit is None else None, k)
             ws.self_concordance = self.self_concordance[k]
             with nogil:
                 status = fill_score(&self.shared, ws, &round)
             self._raise(status)
-            if line_fit is not None:
-                line_fit.fit(&self.shared, ws, &round, 1, k, self.n_threads, scores)
-            self._add_tree(ws, line_fit, scores, k)
+            if model_fit is not None:
+                model_fit.fit(&self.shared, ws, &round, 1, k, self.n_threads, scores)
+            self._add_tree(ws, model_fit, scores, k)
 
-    cdef _numbers(self, rows):
-        """The numbers in the store of the sampled rows; None: all of the store's."""
+    cdef _store_numbers(self, rows):
+        """The numbers of the sampled rows in the store; None: all of its rows."""
         if self.numbers is None:
             return rows
         return self.numbers if rows is None else self.numbers[np.asarray(rows)]
 
-    cdef _grow_some(
+    cdef _grow_wave(
         self, const float[:, ::1] gradient, const float[:, ::1] hessian,
         const double[:, ::1] weight, const uint32_t[::1] rows, const uint32_t[::1] ids,
-        double[:, ::1] scores, uint64_t round_index, int first, int n, bint one_a_thread,
-        LineFit line_fit,
+        double[:, ::1] scores, uint64_t round_index, int first, int n, bint tree_per_thread,
+        LeafModelFit model_fit,
     ):
-        """Trees ``first`` to ``first + n``: one a thread, or all of them with all threads."""
+        """Grow the trees of the n scores from ``first`` on.
+
+        Each is grown by a thread of its own (``tree_per_thread``), or all by all threads.
+        """
         cdef Round* rounds = <Round*>calloc(n, sizeof(Round))
         cdef Workspace* workspaces = self.workspaces
         cdef Batch* batches = self.batches
-        cdef Wave wave = Wave(&self.shared, batches, workspaces, rounds)
-        cdef double[:, ::1] of_constants = scores if line_fit is None else None
+        cdef WaveLoop loop = WaveLoop(&self.shared, batches, workspaces, rounds)
+        cdef double[:, ::1] constant_scores = scores if model_fit is None else None
         cdef int n_scores = gradient.shape[0]
         cdef int status = 0
         cdef int n_threads, i, k
         if rounds == NULL:
             raise_status(NO_MEMORY)
-        n_threads = self._team(
+        n_threads = self._count_threads(
             self.n_threads, n_scores, self.gradients.n_rows if ids is None else ids.shape[0])
         batches[0].n_threads = n_threads
         for i in range(n):
             k = first + i
-            workspaces[i].thread = i if one_a_thread else 0
-            workspaces[i].n_threads = 1 if one_a_thread else n_threads
+            workspaces[i].thread = i if tree_per_thread else 0
+            workspaces[i].n_threads = 1 if tree_per_thread else n_threads
             workspaces[i].tree_index = round_index * n_scores + k
             workspaces[i].self_concordance = self.self_concordance[k]
             workspaces[i].reweighted = self.reweighted[k]
             workspaces[i].extra_l2 = self.extra_l2[k]
-            rounds[i] = self._round(gradient, hessian, weight, rows, ids, of_constants, k)
+            rounds[i] = self._round(gradient, hessian, weight, rows, ids, constant_scores, k)
         try:
             with nogil:
-                if one_a_thread:
-                    parallel_for(grow_one, &wave, n, 1, n)
+                if tree_per_thread:
+                    parallel_for(grow_body, &loop, n, 1, n)
                 else:
-                    rounds[0].status = grow_trees(wave.shared, batches, workspaces, rounds, n)
+                    rounds[0].status = grow_trees(loop.shared, batches, workspaces, rounds, n)
             for i in range(n):
                 status = min(status, rounds[i].status)
             self._raise(status)
-            if line_fit is not None:
-                line_fit.fit(
+            if model_fit is not None:
+                model_fit.fit(
                     &self.shared, workspaces, rounds, n, first, self.n_threads, scores)
         finally:
             free(rounds)
@@ -451,7 +467,7 @@ cdef class TreeGrower:
         const double[:, ::1] weight, const uint32_t[::1] rows, const uint32_t[::1] ids,
         double[:, ::1] scores, int k,
     ) noexcept:
-        """What score ``k`` of a round is grown on."""
+        """The inputs of the tree of score ``k``."""
         cdef Round round
         cdef Gradients* gradients = &round.gradients
         gradients[0] = self.gradients
@@ -468,9 +484,9 @@ cdef class TreeGrower:
         return round
 
     def rows_by_leaf(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The rows of the last tree's leaves (one score only), int64.
+        """The rows of the leaves of the last tree, if there is one score; int64.
 
-        Returns where those of each leaf begin, (n_leaves + 1,), and the row numbers, ascending
+        Returns where the rows of each leaf begin, (n_leaves + 1,), and the row numbers, ascending
         in each leaf.
         """
         cdef const Workspace* ws = &self.workspaces[0]

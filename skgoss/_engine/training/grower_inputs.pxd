@@ -9,5 +9,5 @@ cdef int read_settings(Shared* shared, settings, int64_t n_rows) except -1
 
 cdef int read_constraints(Shared* shared, Arena arena, constraints) except -1
 
-# After the constraints, which may force splits.
+# Must be called after `read_constraints`: trees also read the features of forced splits.
 cdef int read_subset_source(Shared* shared, Arena arena, storage, settings) except -1

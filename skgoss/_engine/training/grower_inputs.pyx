@@ -1,6 +1,6 @@
-"""What a fit is made of, as the structs that the engine reads.
+"""The data set, options and constraints of a fit as structs, which the engine reads.
 
-They point to arrays of Python, which an arena keeps.
+They point to arrays of Python, which an arena keeps alive.
 """
 
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t
@@ -18,24 +18,25 @@ from skgoss._engine.training.workspace cimport (
     UNBOUNDED, Bounding, Constraints, ForcedSplit, Settings, Shared)
 
 
-# Trees that sample features read rows of these alone if this takes at most this share of the
-# time of reading all features: see `Storage.subset_work`.
+# Trees that sample features read rows of only these features if that takes at most this fraction of
+# the time of reading all features: see `Storage.subset_work`.
 MAX_RELATIVE_WORK: float = 0.9
 
 
-cdef double sampled_share(settings):
-    """The share of the rows that trees are grown on."""
+cdef double sampled_fraction(settings):
+    """The fraction of the rows that trees are grown on."""
     if settings.data_sample_strategy == "goss":
         return settings.top_rate + settings.other_rate
     return settings.subsample if settings.subsample_freq > 0 else 1.0
 
 
 cdef sum_of_largest(values, int n):
+    """The sum of the n largest values."""
     return int(np.sort(values)[len(values) - n:].sum())
 
 
 cdef int read_lanes(Binned* data, Arena arena, storage) except -1:
-    """The bytes of the rows, in lanes of feature groups."""
+    """Point to the lanes of the rows."""
     lane = storage.lane
     lane_groups = np.argsort(lane, kind="stable")
     lane_start = np.zeros(lane.max(initial=-1) + 2, dtype=np.int32)
@@ -51,8 +52,8 @@ cdef int read_lanes(Binned* data, Arena arena, storage) except -1:
     data.piece_start = <const int64_t*>arena.address(storage.piece_start, np.int64)
     data.pieces = <const Piece*>arena.address(storage.pieces, PIECE)
     data.hist_bin_of_code = <const int32_t*>arena.address(storage.hist_bin_of_code, np.int32)
-    # The numbers of values that a lane takes. Strides that are no power of two keep
-    # the lanes apart in the cache.
+    # The number of values of each lane. Strides that are not powers of two keep lanes in different
+    # sets of the cache.
     size = np.multiply.reduceat(
         storage.n_codes[lane_groups], lane_start[: len(lane_start) - 1]) if len(lane) else lane
     data.lane_stride = next(
@@ -61,23 +62,23 @@ cdef int read_lanes(Binned* data, Arena arena, storage) except -1:
 
 
 cdef int read_shorts_and_entries(Binned* data, Arena arena, storage) except -1:
-    """What rows have beside their lanes: long codes, and entries of sparse columns."""
+    """Point to the shorts and entries of the rows."""
     data.hist_bin_sums = data.n_lanes * data.lane_stride
     data.sums_size = data.hist_bin_sums + FOLD_SIZE
     if len(storage.hist_bin_pieces) == 0:
         return 0
     data.hist_bin_pieces = <const Piece*>arena.address(storage.hist_bin_pieces, PIECE)
     data.n_hist_bin_pieces = len(storage.hist_bin_pieces)
-    in_shorts = storage.in_shorts
-    data.n_shorts = len(in_shorts)
+    short_features = storage.in_shorts
+    data.n_shorts = len(short_features)
     if data.n_shorts > 0:
         data.shorts = <const uint16_t*>arena.address(storage.shorts, np.uint16)
-        short_hist_bin = np.append(storage.offset[in_shorts], data.n_hist_bins)
+        short_hist_bin = np.append(storage.offset[short_features], data.n_hist_bins)
         data.short_hist_bin = <const int64_t*>arena.address(short_hist_bin, np.int64)
     if storage.entry_start is not None:
         data.entry_start = <const int64_t*>arena.address(storage.entry_start, np.int64)
         data.entries = <const uint32_t*>arena.address(storage.entries, np.uint32)
-    data.sums_size += data.hist_bin_capacity + 1  # one of no feature: see add_row_entries
+    data.sums_size += data.hist_bin_capacity + 1  # the dummy bin of add_row_entries
     return 0
 
 
@@ -111,11 +112,11 @@ cdef int read_dataset(Shared* shared, Arena arena, dataset) except -1:
 
 
 cdef int read_settings(Shared* shared, settings, int64_t n_rows) except -1:
-    """Keep resolved `Settings`; ``n_rows`` are those of all processes."""
+    """Copy resolved `Settings`; ``n_rows`` is the number of rows of all processes."""
     cdef Settings* out = &shared.settings
     cdef SplitRules* rules = &shared.rules
     rules[0] = split_rules(settings)
-    # A leaf holds min_count rows at least, which bounds the leaves there can be.
+    # Each leaf has at least min_count rows.
     out.max_leaves = max(
         1, min(settings.num_leaves, n_rows // rules.min_count))
     out.max_depth = settings.max_depth
@@ -129,33 +130,35 @@ cdef int read_settings(Shared* shared, settings, int64_t n_rows) except -1:
 
 
 cdef int read_subset_source(Shared* shared, Arena arena, storage, settings) except -1:
-    """What trees of sampled features are grown on, where reading their bins alone pays."""
+    """Describe where the bins of sampled features come from, if a tree should read only these."""
     cdef SubsetSource* out = &shared.subset_source
     cdef Binned* data = &shared.data
     cdef int i
-    n_most = min(
+    max_features = min(
         data.n_features,
         <int>max(1.0, settings.colsample_bytree * data.n_features + 0.5)
         + len({shared.constraints.forced[i].feature
                for i in range(shared.constraints.n_forced)}))
-    share = n_most / data.n_features
-    if share == 1 or storage.subset_work(share, sampled_share(settings)) > MAX_RELATIVE_WORK:
+    fraction = max_features / data.n_features
+    if fraction == 1:
         return 0
-    out.max_features = n_most
-    out.most_entries = sum_of_largest(storage.entry_lengths, n_most)
+    if storage.subset_work(fraction, sampled_fraction(settings)) > MAX_RELATIVE_WORK:
+        return 0
+    out.max_features = max_features
+    out.max_entries = sum_of_largest(storage.entry_lengths, max_features)
     if data.n_lanes < data.n_groups:
         out.lane_codes = min(data.lane_stride, LANE_CODES)
     out.columns = shared.columns
     out.group = <const int32_t*>arena.address(storage.group, np.int32)
-    in_lanes = storage.in_lanes
-    out.in_lanes = <const int32_t*>arena.address(in_lanes, np.int32)
-    out.n_in_lanes = len(in_lanes)
-    by_hist_bin = np.setdiff1d(np.arange(data.n_features), in_lanes)
-    out.by_hist_bin = <const int32_t*>arena.address(by_hist_bin, np.int32)
-    out.n_by_hist_bin = len(by_hist_bin)
-    out.in_shorts = <const int32_t*>arena.address(storage.in_shorts, np.int32)
-    data.hist_bin_capacity = sum_of_largest(np.diff(storage.offset), n_most)
-    data.hist_bin_sums = min(n_most, data.n_groups) * data.lane_stride
+    lane_features = storage.in_lanes
+    out.lane_features = <const int32_t*>arena.address(lane_features, np.int32)
+    out.n_lane_features = len(lane_features)
+    hist_bin_features = np.setdiff1d(np.arange(data.n_features), lane_features)
+    out.hist_bin_features = <const int32_t*>arena.address(hist_bin_features, np.int32)
+    out.n_hist_bin_features = len(hist_bin_features)
+    out.short_features = <const int32_t*>arena.address(storage.in_shorts, np.int32)
+    data.hist_bin_capacity = sum_of_largest(np.diff(storage.offset), max_features)
+    data.hist_bin_sums = min(max_features, data.n_groups) * data.lane_stride
     data.sums_size = data.hist_bin_sums + FOLD_SIZE
     if data.n_hist_bin_pieces > 0:
         data.sums_size += data.hist_bin_capacity + 1

@@ -10,7 +10,7 @@ from skgoss._engine.training.arena cimport Arena, whole_lines
 from skgoss._engine.training.feature_subset cimport ENTRY_BLOCK, SubsetBuffers, SubsetSource
 from skgoss._engine.training.layout cimport LANE_CODES, WIDE_WIDTH, Binned, Histogram, Piece
 from skgoss._engine.training.split cimport (
-    SCRATCH_BOUNDED, SCRATCH_PADDING, SCRATCH_ARRAYS, FeatureBounds, PartialBound)
+    SCRATCH_ARRAYS, SCRATCH_BOUNDED, SCRATCH_PADDING, FeatureBounds, PartialBound)
 from skgoss._engine.training.tasks cimport Batch, Division, Siblings, free_tasks
 from skgoss._engine.training.workspace cimport (
     ADVANCED, HIST_BIN_BYTES, INTERMEDIATE, Constraints, Leaf, LeafVisit, Node, Pool, Scratch,
@@ -256,7 +256,7 @@ cdef class GrowerMemory(Arena):
         if data.entries == NULL:
             return 0
         out.entry_start = <int64_t*>self.buffer(n_rows + 1, np.int64)
-        out.entries = <uint32_t*>self.buffer(source.most_entries, np.uint32)
+        out.entries = <uint32_t*>self.buffer(source.max_entries, np.uint32)
         out.block_entries = <int64_t*>self.buffer(n_rows // ENTRY_BLOCK + 1, np.int64)
         return 0
 

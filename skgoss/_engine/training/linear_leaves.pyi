@@ -1,6 +1,6 @@
 # `python tools/stubs.py` writes this file.
 
-class LineFit:
+class LeafModelFit:
     def __init__(
         self, dataset: object, settings: object, raw: object, weight: object,
     ) -> None: ...

@@ -1,6 +1,6 @@
-"""Linear leaves of the trees of a round, fitted while it is known which rows each leaf has.
+"""The linear models of the leaves of a round's trees, fitted while the rows of each leaf are known.
 
-Threads share out the leaves of all trees that have grown side by side.
+Threads divide the leaves of all trees of a wave among themselves.
 """
 
 from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
@@ -10,50 +10,50 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from skgoss._engine.model.leaves cimport more
+from skgoss._engine.model.leaves cimport append
 from skgoss._engine.model.linear_kernels cimport (
-    Derivatives, LeafRows, Line, Lines, Rates, Values, fit_or_keep_constant, keep_slopes,
-    line_memory)
+    Derivatives, LeafModel, LeafModels, LeafRows, Rates, Values, fit_memory, fit_or_keep_constant,
+    keep_slopes)
 from skgoss._engine.signals cimport end_watch, is_stopped
 from skgoss._engine.threads cimport parallel_for
-from skgoss._engine.training.score cimport add_lines
+from skgoss._engine.training.score cimport add_leaf_models
 from skgoss._engine.training.workspace cimport MIN_ROWS_FOR_TEAM, Leaf, Round, Shared, Workspace
 
 
-# A leaf whose line is to be fitted.
-cdef struct LineTask:
+# A leaf whose model is to be fitted.
+cdef struct LeafModelTask:
     const Workspace* ws
     Derivatives derivatives
     Rates rates
     double* score             # of all rows; NULL: values are not added
     int leaf
     int64_t number            # of the leaf among those of the round
-    int64_t first             # its coefficients among those of the round
-    int64_t p
-    int64_t n
+    int64_t first             # the first of its coefficients among those of the round
+    int64_t p                 # columns
+    int64_t n                 # rows
 
 
-cdef struct LineLoop:
-    const LineTask* tasks
+cdef struct LeafModelLoop:
+    const LeafModelTask* tasks
     const Values* values
-    Line lines                # of the first leaf of the round; those of the others follow
+    LeafModel models          # of the first leaf of the round; those of the others follow
     int32_t* feature
-    double* memory            # of each thread
-    Py_ssize_t share          # the doubles of each thread
+    double* memory            # of each thread, ``share`` doubles
+    Py_ssize_t share
     Shared* shared
 
 
-cdef int by_work(const void* one, const void* other) noexcept nogil:
+cdef int compare_work(const void* one, const void* other) noexcept nogil:
     """The order of tasks: those with the most work first."""
-    cdef const LineTask* a = <const LineTask*>one
-    cdef const LineTask* b = <const LineTask*>other
+    cdef const LeafModelTask* a = <const LeafModelTask*>one
+    cdef const LeafModelTask* b = <const LeafModelTask*>other
     return (a.p * a.n < b.p * b.n) - (a.p * a.n > b.p * b.n)
 
 
 cdef void find_positions(
     const Workspace* ws, const uint64_t* records, int64_t n, uint32_t* rows_out,
 ) noexcept nogil:
-    """Where the gradients and scores of records' rows are."""
+    """Find where the gradients and scores of records' rows are."""
     cdef uint64_t id_mask = ws.encoding.id_mask
     cdef int64_t i
     for i in range(n):
@@ -63,36 +63,36 @@ cdef void find_positions(
             rows_out[i] = ws.data.position[rows_out[i]]
 
 
-cdef void fit_task(void* context, Py_ssize_t at, Py_ssize_t end, int thread) noexcept nogil:
-    cdef LineLoop* loop = <LineLoop*>context
-    cdef const LineTask* task = &loop.tasks[at]
+cdef void fit_body(void* context, Py_ssize_t i, Py_ssize_t end, int thread) noexcept nogil:
+    cdef LeafModelLoop* loop = <LeafModelLoop*>context
+    cdef const LeafModelTask* task = &loop.tasks[i]
     cdef const Workspace* ws = task.ws
     cdef const Leaf* leaf = &ws.leaves[task.leaf]
     cdef const uint64_t* records = ws.records[leaf.buffer] + leaf.begin
-    cdef const Line* lines = &loop.lines
+    cdef const LeafModel* models = &loop.models
     cdef double* memory = loop.memory + thread * loop.share
-    cdef uint32_t* rows = <uint32_t*>(memory + line_memory(task.p, task.n))
-    cdef LeafRows of_leaf = LeafRows(loop.feature + task.first, task.p, rows, task.n)
-    cdef Line line = Line(
-        lines.constant + task.number, lines.coefficient + task.first, lines.mean + task.first,
-        lines.lower + task.number, lines.upper + task.number, ws.leaf_value[task.leaf])
+    cdef uint32_t* rows = <uint32_t*>(memory + fit_memory(task.p, task.n))
+    cdef LeafRows leaf_rows = LeafRows(loop.feature + task.first, task.p, rows, task.n)
+    cdef LeafModel model = LeafModel(
+        models.constant + task.number, models.coefficient + task.first, models.mean + task.first,
+        models.lower + task.number, models.upper + task.number, ws.leaf_value[task.leaf])
     if is_stopped(&loop.shared.watch):
         return
     find_positions(ws, records, task.n, rows)
     fit_or_keep_constant(
-        loop.values, &of_leaf, &task.derivatives, &task.rates, &line, memory, task.score)
+        loop.values, &leaf_rows, &task.derivatives, &task.rates, &model, memory, task.score)
 
 
 cdef inline bint insert(int32_t value, int32_t* values_inout, int64_t n) noexcept nogil:
-    """Insert a value among ascending ones; False if it is there."""
-    cdef int64_t i, at = n
-    while at > 0 and values_inout[at - 1] >= value:
-        at -= 1
-    if at < n and values_inout[at] == value:
+    """Insert a value among n ascending ones; False if it is there."""
+    cdef int64_t i, position = n
+    while position > 0 and values_inout[position - 1] >= value:
+        position -= 1
+    if position < n and values_inout[position] == value:
         return False
-    for i in range(n, at, -1):
+    for i in range(n, position, -1):
         values_inout[i] = values_inout[i - 1]
-    values_inout[at] = value
+    values_inout[position] = value
     return True
 
 
@@ -106,7 +106,7 @@ cdef copied(const Pile* pile, dtype):
     return array
 
 
-cdef class LineFit:
+cdef class LeafModelFit:
     """The linear models of the leaves of a round's trees.
 
     - ``dataset``: the `BinnedDataset` that the trees are grown on.
@@ -132,35 +132,35 @@ cdef class LineFit:
         free(self.feature.items)
         free(self.coefficient.items)
         free(self.mean.items)
-        free(self.others.items)
-        free(self.numbers_of_others.items)
-        free(self.is_other.items)
+        free(self.other_rows.items)
+        free(self.other_numbers.items)
+        free(self.is_outside.items)
         free(self.tasks.items)
         free(self.memory.items)
 
     cdef begin(self, Forest forest, const uint32_t[::1] rows):
-        """Forget the last round. ``rows`` are those that trees are grown on; None: all.
+        """Begin a round whose trees are grown on ``rows``; None: all.
 
-        The trees follow those of the forest.
+        They will be added to the forest.
         """
         self.leaves_before = forest.n_leaves
         self.start.n = self.constant.n = self.lower.n = self.upper.n = 0
         self.feature.n = self.coefficient.n = self.mean.n = 0
-        (<int64_t*>more(&self.start, 1, sizeof(int64_t)))[0] = 0
-        self.rows, self.n_others = rows, 0
+        (<int64_t*>append(&self.start, 1, sizeof(int64_t)))[0] = 0
+        self.rows, self.n_other_rows = rows, 0
 
     cdef fit(
         self, Shared* shared, Workspace* workspaces, const Round* rounds, int n, int first,
         int n_threads, double[:, ::1] scores,
     ):
-        """Fit the leaves of ``n`` trees, those of the scores from ``first`` on.
+        """Fit the leaves of the n trees of the scores from ``first`` on.
 
         The values of their rows are added to ``scores``, (n_scores, n_rows), unless None.
         """
         cdef int64_t first_leaf = self.constant.n
-        cdef LineLoop loop
-        cdef int64_t n_leaves, n_kept, most = 0, n_all = 0, k
-        cdef const LineTask* task
+        cdef LeafModelLoop loop
+        cdef int64_t n_leaves, n_kept, max_memory = 0, n_rows_fitted = 0, k
+        cdef const LeafModelTask* task
         self.tasks.n = 0
         for k in range(n):
             self._plan_tree(
@@ -169,41 +169,42 @@ cdef class LineFit:
         self._prepare((<int64_t*>self.start.items)[first_leaf])
         n_leaves = self.tasks.n
         for k in range(n_leaves):
-            task = &(<LineTask*>self.tasks.items)[k]
-            most = max(most, line_memory(task.p, task.n) + (task.n + 1) // 2)
-            n_all += task.n
-        if n_all < MIN_ROWS_FOR_TEAM:
+            task = &(<LeafModelTask*>self.tasks.items)[k]
+            max_memory = max(max_memory, fit_memory(task.p, task.n) + (task.n + 1) // 2)
+            n_rows_fitted += task.n
+        if n_rows_fitted < MIN_ROWS_FOR_TEAM:
             n_threads = 1
         if n_threads > 1:
-            qsort(self.tasks.items, n_leaves, sizeof(LineTask), by_work)
+            qsort(self.tasks.items, n_leaves, sizeof(LeafModelTask), compare_work)
         self.memory.n = 0
-        loop.memory = <double*>more(&self.memory, n_threads * most, sizeof(double))
-        loop.share = most
-        loop.tasks = <LineTask*>self.tasks.items
+        loop.memory = <double*>append(&self.memory, n_threads * max_memory, sizeof(double))
+        loop.share = max_memory
+        loop.tasks = <LeafModelTask*>self.tasks.items
         loop.values = &self.values
-        loop.lines = Line(
+        loop.models = LeafModel(
             <double*>self.constant.items, <double*>self.coefficient.items,
             <double*>self.mean.items, <double*>self.lower.items, <double*>self.upper.items, 0.0)
         loop.feature = <int32_t*>self.feature.items
         loop.shared = shared
         with nogil:
-            parallel_for(fit_task, &loop, n_leaves, 1, n_threads)
+            parallel_for(fit_body, &loop, n_leaves, 1, n_threads)
         end_watch(&shared.watch)
         n_kept = keep_slopes(
-            n_leaves, &loop.lines, <int64_t*>self.start.items + first_leaf,
+            n_leaves, &loop.models, <int64_t*>self.start.items + first_leaf,
             <int32_t*>self.feature.items)
         self.feature.n = self.coefficient.n = self.mean.n = n_kept
 
     cdef _plan_tree(self, const Workspace* ws, const Round* round, double* score, int k):
-        """Make room for the lines of a tree's leaves, and a task of each leaf."""
-        cdef LineTask* task = <LineTask*>more(&self.tasks, ws.n_leaves, sizeof(LineTask))
+        """Append a task and a model for each leaf of a tree."""
+        cdef LeafModelTask* task = <LeafModelTask*>append(
+            &self.tasks, ws.n_leaves, sizeof(LeafModelTask))
         cdef int64_t first_leaf = self.constant.n
         cdef const Leaf* leaf
         cdef int i
-        more(&self.start, ws.n_leaves, sizeof(int64_t))
-        more(&self.constant, ws.n_leaves, sizeof(double))
-        more(&self.lower, ws.n_leaves, sizeof(double))
-        more(&self.upper, ws.n_leaves, sizeof(double))
+        append(&self.start, ws.n_leaves, sizeof(int64_t))
+        append(&self.constant, ws.n_leaves, sizeof(double))
+        append(&self.lower, ws.n_leaves, sizeof(double))
+        append(&self.upper, ws.n_leaves, sizeof(double))
         for i in range(ws.n_leaves):
             leaf = &ws.leaves[i]
             task[i].ws = ws
@@ -222,15 +223,15 @@ cdef class LineFit:
             # The value of a tree without a split is 0.
             task[i].n = leaf.end - leaf.begin if ws.n_leaves > 1 else 0
             (<int64_t*>self.start.items)[first_leaf + i + 1] = self.feature.n
-        more(&self.coefficient, self.feature.n - self.coefficient.n, sizeof(double))
-        more(&self.mean, self.feature.n - self.mean.n, sizeof(double))
+        append(&self.coefficient, self.feature.n - self.coefficient.n, sizeof(double))
+        append(&self.mean, self.feature.n - self.mean.n, sizeof(double))
 
     cdef _add_path(self, const Workspace* ws, const Leaf* leaf):
-        """Add the numeric columns of the nodes above a leaf, ascending."""
+        """Append the numeric columns of the nodes above a leaf, ascending."""
         cdef int64_t first = self.feature.n
         cdef int32_t* columns
         cdef int node = leaf.node
-        more(&self.feature, min(ws.n_leaves - 1, self.column.shape[0]), sizeof(int32_t))
+        append(&self.feature, min(ws.n_leaves - 1, self.column.shape[0]), sizeof(int32_t))
         columns = <int32_t*>self.feature.items + first
         self.feature.n = first
         while node >= 0:
@@ -240,7 +241,7 @@ cdef class LineFit:
             node = ws.nodes[node].parent
 
     cdef _prepare(self, int64_t first):
-        """Make the columns of coefficients from the first one on readable."""
+        """Load the columns of the coefficients from number ``first`` on, if they are not yet."""
         cdef const int32_t* feature = <int32_t*>self.feature.items
         cdef int64_t j
         missing = {feature[j] for j in range(first, self.feature.n)
@@ -248,48 +249,48 @@ cdef class LineFit:
         if missing:
             self.raw.prepare(np.array(sorted(missing), dtype=np.int32))
 
-    cdef add_to_others(
+    cdef add_to_other_rows(
         self, Forest forest, BinStore store, const int32_t* missing_bin, int n_threads,
         double* score,
     ):
-        """Add the values of rows that no tree is grown on, in the forest's last tree.
+        """Add the values in the forest's last tree of the rows outside the sample.
 
         They find their leaves by their bins.
         """
         cdef int64_t first_leaf = forest.leaf_start[forest.n_trees - 1] - self.leaves_before
-        cdef Lines lines
+        cdef LeafModels models
         if self.rows is None or self.rows.shape[0] == self.n_rows:
             return
-        if self.n_others == 0:
-            self._find_others()
-        lines = Lines(
+        if self.n_other_rows == 0:
+            self._find_other_rows()
+        models = LeafModels(
             <int64_t*>self.start.items + first_leaf, <int32_t*>self.feature.items,
             <double*>self.coefficient.items, <double*>self.constant.items + first_leaf,
             <double*>self.lower.items + first_leaf, <double*>self.upper.items + first_leaf)
-        add_lines(
-            forest, forest.n_trees - 1, store, missing_bin, n_threads, &self.values, &lines,
-            <uint32_t*>self.numbers_of_others.items, <uint32_t*>self.others.items,
-            self.n_others, score)
+        add_leaf_models(
+            forest, forest.n_trees - 1, store, missing_bin, n_threads, &self.values, &models,
+            <uint32_t*>self.other_numbers.items, <uint32_t*>self.other_rows.items,
+            self.n_other_rows, score)
 
-    cdef _find_others(self):
+    cdef _find_other_rows(self):
         """List the rows outside the sample."""
-        cdef uint8_t* is_other
-        cdef uint32_t* others
+        cdef uint8_t* is_outside
+        cdef uint32_t* other_rows
         cdef uint32_t* numbers
         cdef Py_ssize_t i, n = 0
-        self.is_other.n = self.others.n = self.numbers_of_others.n = 0
-        is_other = <uint8_t*>more(&self.is_other, self.n_rows, 1)
-        others = <uint32_t*>more(&self.others, self.n_rows, sizeof(uint32_t))
-        numbers = <uint32_t*>more(&self.numbers_of_others, self.n_rows, sizeof(uint32_t))
-        memset(is_other, True, self.n_rows)
+        self.is_outside.n = self.other_rows.n = self.other_numbers.n = 0
+        is_outside = <uint8_t*>append(&self.is_outside, self.n_rows, 1)
+        other_rows = <uint32_t*>append(&self.other_rows, self.n_rows, sizeof(uint32_t))
+        numbers = <uint32_t*>append(&self.other_numbers, self.n_rows, sizeof(uint32_t))
+        memset(is_outside, True, self.n_rows)
         for i in range(self.rows.shape[0]):
-            is_other[self.rows[i]] = False
+            is_outside[self.rows[i]] = False
         for i in range(self.n_rows):
-            others[n] = <uint32_t>i
-            n += is_other[i]
+            other_rows[n] = <uint32_t>i
+            n += is_outside[i]
         for i in range(n):
-            numbers[i] = others[i] if self.numbers is None else self.numbers[others[i]]
-        self.n_others = n
+            numbers[i] = other_rows[i] if self.numbers is None else self.numbers[other_rows[i]]
+        self.n_other_rows = n
 
     cdef leaves(self):
         """The arrays of the round's `LinearLeaves`, in their order."""

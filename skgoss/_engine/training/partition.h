@@ -63,8 +63,8 @@ static ptrdiff_t decide_shorts(const uint64_t *records, ptrdiff_t n, uint64_t id
 }
 
 /* Each record is stored at the end of both sides, and overwritten by the next one on the wrong
-   side. When one side is full, the remaining records go to the other one: nothing is stored outside
-   of either. */
+   side. When one side is full, the remaining records go to the other one: nothing is stored
+   outside of either. */
 static void move_plain(const uint64_t *records, ptrdiff_t n, ptrdiff_t n_left,
                        const uint8_t *mask, uint64_t *left_out, uint64_t *right_out)
 {

@@ -99,9 +99,9 @@ SIMD_KERNEL(bag_rows, (uint64_t row_key, uint64_t threshold, ptrdiff_t first, pt
 /* ------------------------------------------------------------------------- one side */
 
 /* Keys that fall as the sum over the scores of a row's |gradient| * weight rises: the bits of
-   nonnegative floats have the order of their values. The gradients of different scores lie `stride`
-   apart, their weights `weight_stride`, which is 0 if all have the same. Only every `step`-th row
-   has a key. */
+   nonnegative floats have the order of their values. The gradients of different scores lie
+   `stride` apart, their weights `weight_stride`, which is 0 if all have the same. Only every
+   `step`-th row has a key. */
 static SIMD_INLINE void rank_tile(const float *gradient, ptrdiff_t stride, int n_scores,
                                   const double *weight, ptrdiff_t weight_stride,
                                   ptrdiff_t step, int n, uint32_t *keys_out)

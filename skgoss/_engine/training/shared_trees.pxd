@@ -1,5 +1,5 @@
 from libc.stdint cimport uint64_t
 
-cdef direction(uint64_t seed, uint64_t round_index, int n_scores)
+cdef random_direction(uint64_t seed, uint64_t round_index, int n_scores)
 
 cdef signed_sums(const float[:, ::1] values, const float[::1] signs, int n_threads)

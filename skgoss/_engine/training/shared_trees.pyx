@@ -1,4 +1,4 @@
-"""One tree for all scores: the direction that its splits are chosen for."""
+"""One tree for all scores: its splits are chosen for a random direction of the scores."""
 
 from libc.stdint cimport uint64_t
 
@@ -8,10 +8,10 @@ from skgoss._engine.random cimport DIRECTION, below, draw, key
 from skgoss._engine.threads cimport parallel_shares
 
 cdef enum:
-    SIGNED_BLOCK = 8192       # rows whose sums stay in the cache while scores are added
+    SIGNED_BLOCK = 8192       # rows whose sums stay in the cache while all scores are added
 
 
-cdef direction(uint64_t seed, uint64_t round_index, int n_scores):
+cdef random_direction(uint64_t seed, uint64_t round_index, int n_scores):
     """Give half of the scores, at random, the sign 1 and the others -1."""
     signs = np.full(n_scores, -1.0, dtype=np.float32)
     cdef float[::1] signs_out = signs
@@ -25,7 +25,7 @@ cdef direction(uint64_t seed, uint64_t round_index, int n_scores):
     return signs
 
 
-cdef struct SignedSums:
+cdef struct SignedSumLoop:
     const float* values
     const float* signs
     Py_ssize_t n_scores
@@ -33,24 +33,24 @@ cdef struct SignedSums:
     float* sums
 
 
-cdef void add_signed(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
-    """Of some rows, the sum of the scores' values, with signs."""
-    cdef SignedSums* all = <SignedSums*>context
+cdef void signed_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    """Add the values of all scores, times their signs, to the sums of some rows."""
+    cdef SignedSumLoop* loop = <SignedSumLoop*>context
     cdef const float* values
     cdef Py_ssize_t i, k
-    for k in range(all.n_scores):
-        values = all.values + k * all.n
+    for k in range(loop.n_scores):
+        values = loop.values + k * loop.n
         for i in range(first, end):
-            all.sums[i] += all.signs[k] * values[i]
+            loop.sums[i] += loop.signs[k] * values[i]
 
 
 cdef signed_sums(const float[:, ::1] values, const float[::1] signs, int n_threads):
-    """Of each row, the sum of the scores' values, with signs."""
+    """The sum over the scores of each row's values times the signs of the scores, (1, n_rows)."""
     cdef Py_ssize_t n = values.shape[1]
     sums = np.zeros((1, n), dtype=np.float32)
     cdef float[:, ::1] sums_out = sums
-    cdef SignedSums context = SignedSums(
+    cdef SignedSumLoop loop = SignedSumLoop(
         &values[0, 0], &signs[0], values.shape[0], n, &sums_out[0, 0])
     with nogil:
-        parallel_shares(add_signed, &context, n, SIGNED_BLOCK, n_threads)
+        parallel_shares(signed_body, &loop, n, SIGNED_BLOCK, n_threads)
     return sums

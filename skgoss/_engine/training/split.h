@@ -1,10 +1,10 @@
 /* The search for the best split of one feature in one node.
 
-   One sweep over the bins adds up the sums on the left of each cut, and lists only cuts behind
-   bins that hold rows; a second one computes the gains, in vectors. The gain formula has several
-   forms (ridge, elastic net, clipped outputs, monotone bounds), each compiled by itself, so that
-   the usual one has no branch. Missing values are tried on both sides (XGBoost, KDD 2016,
-   algorithm 3). */
+   A first pass over the bins adds up the sums on the left of each cut, and lists only cuts behind
+   bins that contain rows; a second one computes the gains, in vectors. The gain formula has
+   several forms (ridge, elastic net, clipped outputs, monotone bounds), each with a loop of its
+   own, so that the usual one has no branch. Missing values are tried on both sides (XGBoost, KDD
+   2016, algorithm 3). */
 #ifndef SKGOSS_SPLIT_H
 #define SKGOSS_SPLIT_H
 
@@ -17,13 +17,13 @@
 #include "simd.h"
 #include "split_avx512.h"
 
-/* Cuts that fill up the last vector have a count that no rows of missing values make
-   acceptable. */
+/* The count of cuts that fill up the last vector: it is too small even if rows with missing values
+   are added. */
 #define NO_CUT INT32_MIN
 #define SINGLES_BLOCK 256
 
-/* Numbers of the bins in [first, last) that hold rows. */
-static SIMD_INLINE int bins_with_rows(const int32_t *count, int first, int last, int32_t *bin_out)
+/* Lists the bins in [first, last) that contain rows; returns how many. */
+static SIMD_INLINE int list_nonempty(const int32_t *count, int first, int last, int32_t *bin_out)
 {
     int n = 0;
     for (int b = first; b < last; b++) {
@@ -33,8 +33,8 @@ static SIMD_INLINE int bins_with_rows(const int32_t *count, int first, int last,
     return n;
 }
 
-/* Numbers of the bins in [first, last) that hold rows, and the packed sums up to each,
-   on top of *sum_inout. */
+/* Lists the bins in [first, last) that contain rows, and the packed sums up to each, starting from
+   *sum_inout, which becomes the last one; returns how many bins. */
 static SIMD_INLINE int scan_plain(const int64_t *packed, int first, int last,
                                   int64_t *sum_inout, int64_t *sum_out, int32_t *bin_out)
 {
@@ -51,7 +51,7 @@ static SIMD_INLINE int scan_plain(const int64_t *packed, int first, int last,
 }
 
 #ifdef SIMD_FOR_AVX512
-/* The same as scan_plain; stores up to a vector more than it returns. */
+/* As scan_plain; stores up to a vector more than it returns. */
 SIMD_FOR_AVX512 static int scan_avx512(const int64_t *packed, int first, int last,
                                        int64_t *sum_inout, int64_t *sum_out,
                                        int32_t *bin_out)
@@ -63,18 +63,19 @@ SIMD_FOR_AVX512 static int scan_avx512(const int64_t *packed, int first, int las
         __mmask8 inside = (__mmask8)(last - b < 8 ? (1u << (last - b)) - 1 : 0xff);
         __m512i x = _mm512_maskz_loadu_epi64(inside, packed + b);
         __mmask8 holds = _mm512_test_epi64_mask(x, x);
-        x = longs_on_top(x, &carry);
+        x = prefix_sums(x, &carry);
         _mm512_storeu_si512(sum_out + n, _mm512_maskz_compress_epi64(holds, x));
         _mm256_storeu_si256(
             (__m256i *)(bin_out + n),
             _mm256_maskz_compress_epi32(holds, _mm256_add_epi32(steps, _mm256_set1_epi32(b))));
         n += __builtin_popcount(holds);
     }
-    *sum_inout = first_long(carry);
+    *sum_inout = first_element(carry);
     return n;
 }
 #endif
 
+/* As scan_plain, with the best instructions. */
 static SIMD_INLINE int scan(const int64_t *packed, int first, int last, int64_t *sum_inout,
                             int64_t *sum_out, int32_t *bin_out)
 {
@@ -85,14 +86,16 @@ static SIMD_INLINE int scan(const int64_t *packed, int first, int last, int64_t 
     return scan_plain(packed, first, last, sum_inout, sum_out, bin_out);
 }
 
+/* Lists the bins in [first, last) that contain rows, with or without a bitset; returns how many.
+   */
 static SIMD_INLINE int list_occupied(const Bins *bins, int first, int last, int32_t *bin_out)
 {
     if (bins->occupied)
         return bins_in_set(bins, first, last, bin_out);
-    return bins_with_rows(bins->count, first, last, bin_out);
+    return list_nonempty(bins->count, first, last, bin_out);
 }
 
-/* The same in a compact round, with the packed sums up to each, on top of *sum_inout. */
+/* The same in a compact round, with the packed sums up to each bin: see scan_plain. */
 static SIMD_INLINE int scan_bins(const Bins *bins, int first, int last, int64_t *sum_inout,
                                  int64_t *sum_out, int32_t *bin_out)
 {
@@ -104,7 +107,8 @@ static SIMD_INLINE int scan_bins(const Bins *bins, int first, int last, int64_t 
     return n;
 }
 
-/* The cuts of a feature: bins and the sums up to each, from `first` to n. */
+/* The cuts of a feature behind each of the bins first:n, with the sums up to the cut. `bin` also
+   has the bin after the last one. */
 typedef struct {
     double *gradient;
     double *hessian;
@@ -114,14 +118,14 @@ typedef struct {
     int n;
 } Cuts;
 
-/* The last bin on the left of a cut: of equal cuts the larger threshold if missing values go
-   left and the smaller one otherwise (LightGBM's order). */
+/* The last bin on the left of a cut. Empty bins behind it make equal cuts: the larger threshold is
+   taken if missing values go left, the smaller one otherwise (LightGBM's order). */
 static SIMD_INLINE int cut_bin(const Cuts *cuts, int i, int missing_left)
 {
     return missing_left ? cuts->bin[i + 1] - 1 : cuts->bin[i];
 }
 
-/* Whether the first cut lies behind an empty side: missing values alone go left of it. */
+/* Whether the first cut lies behind an empty bin 0: only missing values go left of it. */
 static SIMD_INLINE int starts_empty(const Bins *bins, const Encoding *encoding)
 {
     return bins->missing_bin == 0
@@ -129,8 +133,8 @@ static SIMD_INLINE int starts_empty(const Bins *bins, const Encoding *encoding)
                && (encoding->compact ? bins->gradient[0] == 0 : bins->count[0] == 0));
 }
 
-/* How many of n counts, which ascend, are below `limit`. */
-static SIMD_INLINE int fewer_than(const int32_t *count, int n, int64_t limit)
+/* The number of counts below `limit`, of n ascending ones. */
+static SIMD_INLINE int count_below(const int32_t *count, int n, int64_t limit)
 {
     int first = 0;
     while (n > 0) {
@@ -142,8 +146,8 @@ static SIMD_INLINE int fewer_than(const int32_t *count, int n, int64_t limit)
     return first;
 }
 
-/* Adds the bins in [first, last) that hold rows to the cuts, with the sums up to each on top
-   of *sums_inout. */
+/* Appends cuts behind the bins in [first, last) that contain rows, with the sums up to each,
+   starting from *sums_inout. */
 static SIMD_INLINE void scan_sums(const Bins *bins, int first, int last, Sums *sums_inout,
                                   Cuts *cuts)
 {
@@ -159,11 +163,11 @@ static SIMD_INLINE void scan_sums(const Bins *bins, int first, int last, Sums *s
     }
 }
 
-/* Lists the bins behind which the node can be cut, those that hold rows but for the
-   missing bin, wherever it is, and the last one, with at least `least` and at most `most`
-   rows up to them; before them perhaps one behind an empty bin 0. */
-static SIMD_INLINE void list_cuts(const Bins *bins, const Encoding *encoding, int64_t least,
-                                  int64_t most, Cuts *cuts)
+/* Lists the cuts of a feature with at least `min_count` and at most `max_count` rows on the left,
+   missing values not counted. They lie behind bins that contain rows, except the missing bin and
+   the last one. The first may be one behind an empty bin 0: see starts_empty. */
+static SIMD_INLINE void list_cuts(const Bins *bins, const Encoding *encoding, int64_t min_count,
+                                  int64_t max_count, Cuts *cuts)
 {
     int last = bins->n_bins - 1;
     int middle = bins->missing_bin >= 0 ? bins->missing_bin : last;
@@ -173,12 +177,13 @@ static SIMD_INLINE void list_cuts(const Bins *bins, const Encoding *encoding, in
     scan_sums(bins, 0, middle, &sums, cuts);
     scan_sums(bins, middle + 1, last, &sums, cuts);
     cuts->bin[cuts->n] = last;
-    cuts->n = fewer_than(cuts->count, cuts->n, most + 1);
-    cuts->first = fewer_than(cuts->count, cuts->n, least);
+    cuts->n = count_below(cuts->count, cuts->n, max_count + 1);
+    cuts->first = count_below(cuts->count, cuts->n, min_count);
 }
 
-/* How many of n packed sums, whose counts ascend, have a count below `limit`. */
-static SIMD_INLINE int counts_below(const int64_t *sum, int n, int64_t count_mask, int64_t limit)
+/* The number of packed sums with a count below `limit`, of n with ascending counts. */
+static SIMD_INLINE int count_packed_below(const int64_t *sum, int n, int64_t count_mask,
+                                          int64_t limit)
 {
     int first = 0;
     if (n == 0)
@@ -191,10 +196,10 @@ static SIMD_INLINE int counts_below(const int64_t *sum, int n, int64_t count_mas
     return first + ((sum[first] & count_mask) < limit);
 }
 
-/* The same in a compact round; `sum`: room for n_bins + SCRATCH_PADDING integers. */
+/* As list_cuts, in a compact round; `sum` has n_bins + SCRATCH_PADDING integers. */
 static SIMD_INLINE void list_cuts_compact(const Bins *bins, const Encoding *encoding,
-                                          int64_t least, int64_t most, int64_t *restrict sum,
-                                          Cuts *cuts)
+                                          int64_t min_count, int64_t max_count,
+                                          int64_t *restrict sum, Cuts *cuts)
 {
     const Encoding local = *encoding;
     double *restrict gradient = cuts->gradient, *restrict hessian = cuts->hessian;
@@ -202,14 +207,14 @@ static SIMD_INLINE void list_cuts_compact(const Bins *bins, const Encoding *enco
     const int64_t count_mask = ((int64_t)1 << encoding->count_bits) - 1;
     int last = bins->n_bins - 1;
     int middle = bins->missing_bin >= 0 ? bins->missing_bin : last;
-    int64_t before = 0;
+    int64_t previous = 0;
     int first, n = starts_empty(bins, encoding);
     sum[0] = cuts->bin[0] = 0;
-    n += scan_bins(bins, 0, middle, &before, sum + n, cuts->bin + n);
-    n += scan_bins(bins, middle + 1, last, &before, sum + n, cuts->bin + n);
+    n += scan_bins(bins, 0, middle, &previous, sum + n, cuts->bin + n);
+    n += scan_bins(bins, middle + 1, last, &previous, sum + n, cuts->bin + n);
     cuts->bin[n] = last;
-    n = counts_below(sum, n, count_mask, most + 1);
-    first = counts_below(sum, n, count_mask, least);
+    n = count_packed_below(sum, n, count_mask, max_count + 1);
+    first = count_packed_below(sum, n, count_mask, min_count);
     int padded = first + ((n - first + SPLIT_WIDTH - 1) & -SPLIT_WIDTH);
     for (int i = first; i < padded; i++) {
         Sums sums = unpack(sum[i], &local);
@@ -221,7 +226,7 @@ static SIMD_INLINE void list_cuts_compact(const Bins *bins, const Encoding *enco
     cuts->n = n;
 }
 
-/* The bounds of each cut's sides: arrays as long as the cuts', in SCRATCH_BOUNDED. */
+/* The bounds of both sides of each cut: the arrays of the scratch memory up to SCRATCH_BOUNDED. */
 typedef struct {
     double *left_lower;
     double *left_upper;
@@ -230,17 +235,18 @@ typedef struct {
     double sign;
 } CutLimits;
 
+/* The bounds at a cut; none unless the form is FORM_BOUNDED. */
 static SIMD_INLINE Limits limits_at(const CutLimits *limits, int i, int form)
 {
-    Limits none = {0, 0, 0, 0, 0};
+    Limits no_limits = {0, 0, 0, 0, 0};
     if (form != FORM_BOUNDED)
-        return none;
-    Limits at = {limits->left_lower[i], limits->left_upper[i], limits->right_lower[i],
+        return no_limits;
+    Limits found = {limits->left_lower[i], limits->left_upper[i], limits->right_lower[i],
                  limits->right_upper[i], limits->sign};
-    return at;
+    return found;
 }
 
-/* Tightens one bound of the cuts that let a neighbor's bins into a side. */
+/* Tightens a bound of one side of a cut if a neighbor shares bins with this side (`inside`). */
 static SIMD_INLINE void tighten(double value, int is_above, int inside, double *lower,
                                 double *upper)
 {
@@ -248,8 +254,7 @@ static SIMD_INLINE void tighten(double value, int is_above, int inside, double *
     *lower = inside & !is_above & (value > *lower) ? value : *lower;
 }
 
-/* The bounds of the cuts of a feature. `missing_left`: where missing values go; see
-   cut_bin. */
+/* Computes the bounds of the cuts of a feature, if missing values go left or right. */
 static SIMD_INLINE void list_limits(const MonotoneBounds *monotone, int feature,
                                     const NodeStats *node, const Cuts *cuts, int missing_left,
                                     CutLimits *limits)
@@ -277,8 +282,8 @@ static SIMD_INLINE void list_limits(const MonotoneBounds *monotone, int feature,
     }
 }
 
-/* The largest of n gains, 0 if none is positive. Positive doubles are ordered as their bits
-   are, and integers have a vector maximum. */
+/* The largest of n gains; 0 if none is positive. Positive doubles have the order of their bits,
+   and integers have a vector maximum. */
 static SIMD_INLINE double largest_gain(const double *gain, int n)
 {
     int64_t top = 0;
@@ -292,7 +297,7 @@ static SIMD_INLINE double largest_gain(const double *gain, int n)
     return value;
 }
 
-/* The gains of the cuts; returns the largest, 0 if none is allowed. */
+/* Computes the gains of the cuts, minus `needed`; returns the largest, or 0 if none is allowed. */
 static SIMD_INLINE double cut_gains(const Cuts *cuts, Sums extra, const NodeStats *node,
                                     double needed, const CutLimits *limits, int form,
                                     const SplitRules *rules, double *restrict gain_out)
@@ -309,13 +314,14 @@ static SIMD_INLINE double cut_gains(const Cuts *cuts, Sums extra, const NodeStat
     return largest_gain(gain_out, n);
 }
 
-/* Leaves of the cuts the one that divides the rows as a cut after bin `bin` does. */
+/* Keeps only the cut that divides the rows in the same way as a cut after bin `bin`; none if it
+   is not listed. */
 static SIMD_INLINE void keep_cut(int bin, Cuts *cuts)
 {
     int i = cuts->first;
     while (i < cuts->n && cuts->bin[i] <= bin)
         i++;
-    if (i == cuts->first || cuts->bin[i] <= bin) { /* the cut is none of those listed */
+    if (i == cuts->first || cuts->bin[i] <= bin) {
         cuts->n = cuts->first;
         return;
     }
@@ -325,13 +331,13 @@ static SIMD_INLINE void keep_cut(int bin, Cuts *cuts)
     cuts->n = i;
 }
 
-/* Improves *best_out by the best cut of one feature; whether any cut gains something. Equal
-   gains: missing values left first, then as cut_bin says. `scratch`: as many shares as
-   SCRATCH_CUTS says, or SCRATCH_BOUNDED. */
+/* Replaces *best_out by the best cut of one feature if that is better; returns whether any cut
+   has a gain. Of equal gains, cuts with missing values on the left win, and the last of these;
+   else the first. `scratch`: see SCRATCH_PADDING. */
 static SIMD_INLINE int search_feature(const Bins *bins, const Encoding *encoding,
                                       const FeatureSet *set, int feature,
                                       const NodeStats *node, const SplitRules *rules, int form,
-                                      const NodeCuts *in_vectors, double *scratch,
+                                      const NodeCuts *vector_cuts, double *scratch,
                                       Split *best_out)
 {
     int size = bins->n_bins + SCRATCH_PADDING;
@@ -341,21 +347,21 @@ static SIMD_INLINE int search_feature(const Bins *bins, const Encoding *encoding
     double *bounds = scratch + SCRATCH_ARRAYS * size;
     CutLimits limits = {bounds, bounds + size, bounds + 2 * size, bounds + 3 * size,
                         form == FORM_BOUNDED ? set->monotone->sign[feature] : 0};
-    Sums none = {0, 0, 0}, missing = none;
+    Sums no_sums = {0, 0, 0}, missing = no_sums;
     double needed = node->gain + rules->min_gain;
-    int64_t most = node->sums.count - rules->min_count, least;
+    int64_t max_count = node->sums.count - rules->min_count, min_count;
     if (bins->missing_bin >= 0)
         missing = bin_sums(bins, bins->missing_bin, encoding);
 #ifdef SIMD_FOR_AVX512
-    if (in_vectors && !bins->occupied)
-        return search_avx512(bins, set, feature, rules, in_vectors, missing.count > 0,
+    if (vector_cuts && !bins->occupied)
+        return search_avx512(bins, set, feature, rules, vector_cuts, missing.count > 0,
                              (int64_t *)scratch, best_out);
 #endif
-    least = rules->min_count - missing.count;
+    min_count = rules->min_count - missing.count;
     if (encoding->compact)
-        list_cuts_compact(bins, encoding, least, most, (int64_t *)gain, &cuts);
+        list_cuts_compact(bins, encoding, min_count, max_count, (int64_t *)gain, &cuts);
     else
-        list_cuts(bins, encoding, least, most, &cuts);
+        list_cuts(bins, encoding, min_count, max_count, &cuts);
     if (set->cut)
         keep_cut(set->cut[feature], &cuts);
     if (cuts.first >= cuts.n)
@@ -368,16 +374,16 @@ static SIMD_INLINE int search_feature(const Bins *bins, const Encoding *encoding
     for (int left = 1; left >= (missing.count ? 0 : 1); left--) {
         if (form == FORM_BOUNDED)
             list_limits(set->monotone, feature, node, &cuts, left, &limits);
-        double top = cut_gains(&cuts, left ? missing : none, node, needed, &limits, form,
+        double top = cut_gains(&cuts, left ? missing : no_sums, node, needed, &limits, form,
                                rules, gain);
-        double weighed = top * gain_factor(set, feature);
+        double weighted = top * gain_factor(set, feature);
         gains |= top > 0;
-        if (weighed <= 0 || !improves(weighed + rules->min_gain, feature, best_out))
+        if (weighted <= 0 || !improves(weighted + rules->min_gain, feature, best_out))
             continue;
         int i = left ? cuts.n - 1 : cuts.first;
         while (gain[i] != top)
             i += left ? -1 : 1;
-        best_out->gain = weighed + rules->min_gain;
+        best_out->gain = weighted + rules->min_gain;
         best_out->feature = feature;
         best_out->bin = cut_bin(&cuts, i, left);
         best_out->missing_left = missing.count ? left : NONE_MISSING;
@@ -385,16 +391,16 @@ static SIMD_INLINE int search_feature(const Bins *bins, const Encoding *encoding
     return gains;
 }
 
-/* The left sides of the only cuts of n features: their stored bins, or what those leave of
-   the node. */
-static SIMD_INLINE void list_singles(const Histogram *histogram, int64_t at, int n,
+/* The left sides of the only cuts of n features: the sums of their stored bins, or those of the
+   node minus these if the default bin is on the left. */
+static SIMD_INLINE void list_singles(const Histogram *histogram, int64_t first, int n,
                                      const Encoding *encoding, const Sums *node,
                                      int default_left, Cuts *cuts)
 {
     const Encoding local = *encoding;
-    const int64_t *restrict g = histogram->gradient + at;
-    const int64_t *restrict h = histogram->hessian + at;
-    const int32_t *restrict c = histogram->count + at;
+    const int64_t *restrict g = histogram->gradient + first;
+    const int64_t *restrict h = histogram->hessian + first;
+    const int32_t *restrict c = histogram->count + first;
     const int64_t total_g = node->gradient, total_h = node->hessian;
     const int32_t total_c = (int32_t)node->count;
     double *restrict gradient = cuts->gradient, *restrict hessian = cuts->hessian;
@@ -426,8 +432,8 @@ static SIMD_INLINE void list_singles(const Histogram *histogram, int64_t at, int
     }
 }
 
-/* Improves *best_out by the only cuts of n features, from `feature` on, which have two bins
-   each, one of them the default bin. */
+/* Replaces *best_out by the best of the only cuts of n features if that is better. The features,
+   from `feature` on, have two bins each, one of them the default bin. */
 static SIMD_INLINE void search_singles(const Binned *data, const Encoding *encoding,
                                        const Histogram *histogram, const FeatureSet *set,
                                        int feature, int n, const NodeStats *node,
@@ -437,12 +443,12 @@ static SIMD_INLINE void search_singles(const Binned *data, const Encoding *encod
     double gradient[SINGLES_BLOCK], hessian[SINGLES_BLOCK], gain[SINGLES_BLOCK];
     int32_t count[SINGLES_BLOCK];
     Cuts cuts = {gradient, hessian, count, NULL, 0, n};
-    const Sums none = {0, 0, 0};
+    const Sums no_sums = {0, 0, 0};
     if (!memchr(searched, 1, (size_t)n))
         return;
     list_singles(histogram, data->offset[feature], n, encoding, &node->sums,
                  data->default_bin[feature] == 0, &cuts);
-    cut_gains(&cuts, none, node, node->gain + rules->min_gain, NULL, form, rules, gain);
+    cut_gains(&cuts, no_sums, node, node->gain + rules->min_gain, NULL, form, rules, gain);
     if (set->splittable_out) {
         uint8_t *restrict splittable = set->splittable_out + feature;
         for (int j = 0; j < n; j++)
@@ -464,12 +470,13 @@ static SIMD_INLINE void search_singles(const Binned *data, const Encoding *encod
     best_out->missing_left = NONE_MISSING;
 }
 
-/* How many features, from the i-th on, one call of search_singles may take; 0: none. */
-static SIMD_INLINE int singles_ahead(const Binned *data, const FeatureSet *set, int i,
+/* The number of features, from the i-th on, that one call of search_singles may search; 0: none.
+   */
+static SIMD_INLINE int count_singles(const Binned *data, const FeatureSet *set, int i,
                                      int form)
 {
-    int together = !set->cut && !set->factor && form != FORM_BOUNDED;
-    int n = together ? data->singles[set->features[i]] : 0;
+    int allowed = !set->cut && !set->factor && form != FORM_BOUNDED;
+    int n = allowed ? data->singles[set->features[i]] : 0;
     if (n > 1 && !set->consecutive)
         n = 1;
     n = n < set->n - i ? n : set->n - i;
@@ -490,7 +497,7 @@ static SIMD_INLINE void search_form(const Binned *data, const Encoding *encoding
         cuts = node_cuts(encoding, node, rules, form);
     for (int i = 0, n; i < set->n; i += n) {
         int feature = set->features[i];
-        int singles = singles_ahead(data, set, i, form);
+        int singles = count_singles(data, set, i, form);
         n = singles > 1 ? singles : 1;
         if (singles) {
             search_singles(data, &local_encoding, histogram, set, feature, singles, node,
@@ -513,7 +520,8 @@ static SIMD_INLINE void search_form(const Binned *data, const Encoding *encoding
     }
 }
 
-/* Improves *best_out by the best split of a set of features; ties go to the first. */
+/* Replaces *best_out by the best split of a set of features if that is better; of equal gains, the
+   first feature wins. */
 SIMD_KERNEL(search_features, (const Binned *data, const Encoding *encoding,
              const Histogram *histogram, const FeatureSet *set, const NodeStats *node,
              const SplitRules *rules, double *scratch, Split *best_out),

@@ -1,4 +1,4 @@
-/* Counts and locks that threads have in common. */
+/* Counts and locks that threads share. */
 #ifndef SKGOSS_ATOMICS_H
 #define SKGOSS_ATOMICS_H
 
@@ -11,7 +11,7 @@
 #if defined(_WIN32)
 #define NOMINMAX
 #include <windows.h>
-/* Words of 16-bit programs, which it makes empty. */
+/* Keywords of 16-bit programs, which windows.h defines as empty. */
 #undef far
 #undef near
 #undef FAR
@@ -34,7 +34,7 @@
 #define SPIN_PAUSE() ((void)0)
 #endif
 
-/* Add to a count that several threads have; returns what it was. */
+/* Adds to a count that threads share; returns its previous value. */
 static inline int64_t fetch_add(int64_t *count, int64_t n)
 {
 #if defined(_MSC_VER)
@@ -44,6 +44,7 @@ static inline int64_t fetch_add(int64_t *count, int64_t n)
 #endif
 }
 
+/* The value of a count that threads share. */
 static inline int64_t read_count(const int64_t *count)
 {
 #if defined(_MSC_VER)
@@ -53,19 +54,21 @@ static inline int64_t read_count(const int64_t *count)
 #endif
 }
 
-/* The number of what is taken next of n things that several threads take; -1: nothing is left. */
+/* The number of the next of n items that several threads take one after the other; -1: none is
+   left. */
 static inline int64_t take_next(int64_t *next, const int64_t *n)
 {
-    int64_t at = read_count(next);
-    while (at < read_count(n)) {
+    int64_t number = read_count(next);
+    while (number < read_count(n)) {
 #if defined(_MSC_VER)
-        int64_t before = _InterlockedCompareExchange64(next, at + 1, at);
-        if (before == at)
-            return at;
-        at = before;
+        int64_t found = _InterlockedCompareExchange64(next, number + 1, number);
+        if (found == number)
+            return number;
+        number = found;
 #else
-        if (__atomic_compare_exchange_n(next, &at, at + 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-            return at;
+        if (__atomic_compare_exchange_n(next, &number, number + 1, 0, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_ACQUIRE))
+            return number;
 #endif
     }
     return -1;
@@ -80,8 +83,8 @@ static inline int try_lock(int64_t *lock)
 #endif
 }
 
-/* A spin lock: one thread at a time is between both, for microseconds at most, as others wait
-   busily; after a while, the system may have taken the processor from the one that has it. */
+/* A spin lock, for microseconds at most. After a while it yields: the system may have suspended
+   the thread that holds it. */
 static inline void spin_lock(int64_t *lock)
 {
     for (int n = 1; !try_lock(lock); n++) {

@@ -1,4 +1,4 @@
-"""Counts and locks that threads have in common."""
+"""Counts and locks that threads share."""
 
 from libc.stdint cimport int64_t
 

@@ -18,7 +18,7 @@ static inline int bits_set(uint64_t x)
 static inline int lowest_bit(uint64_t x) { return bits_set((x & (~x + 1)) - 1); }
 #endif
 
-/* How many bits a number has, without leading zeros. */
+/* The number of bits of a number, without leading zeros. */
 static inline int bit_length(uint64_t x)
 {
     int n = 0;

@@ -1,8 +1,9 @@
 /* Exponentials and logarithms, for losses, links and metrics.
  *
- * They are our own: those of C libraries differ in the last bit, and would give models
- * that depend on the machine. They have no branches and no tables, so loops become vectors.
- */
+ * Those of C libraries differ in the last bit, so models would depend on the machine. These here
+ * have neither branches nor tables, so loops can be vectorized.
+ *
+ *  */
 #ifndef SKGOSS_ELEMENTARY_H
 #define SKGOSS_ELEMENTARY_H
 
@@ -29,7 +30,7 @@ static SIMD_INLINE double power_of_two(double shifted)
 
 /* exp(x) = scale (1 + rest), with rest = exp(r) - 1 for an |r| <= ln(2) / 2. */
 typedef struct {
-    double rest, scale;
+    double remainder, scale;
 } scaled_exponential;
 
 /* For |x| <= 708.
@@ -69,7 +70,7 @@ static SIMD_INLINE scaled_exponential reduced_exponential(double x)
 static SIMD_INLINE double exponential(double x)
 {
     scaled_exponential e = reduced_exponential(x);
-    return (1.0 + e.rest) * e.scale;
+    return (1.0 + e.remainder) * e.scale;
 }
 
 /* 2**x for x <= 1023, within 2 units in the last place, and no smaller than 2**-1022; exact
@@ -78,15 +79,15 @@ static SIMD_INLINE double exponential_2(double x)
 {
     const double shift = 0x1.8p52;
     x = x < -1022.0 ? -1022.0 : x;
-    double shifted = x + shift, rest = x - (shifted - shift);
-    return (1.0 + limited_exponential(rest * LN2).rest) * power_of_two(shifted);
+    double shifted = x + shift, remainder = x - (shifted - shift);
+    return (1.0 + limited_exponential(remainder * LN2).remainder) * power_of_two(shifted);
 }
 
 /* exp(x) - 1 within 3 units in the last place, also where x is small. */
 static SIMD_INLINE double exponential_minus_1(double x)
 {
     scaled_exponential e = reduced_exponential(x);
-    return e.scale * e.rest + (e.scale - 1.0);
+    return e.scale * e.remainder + (e.scale - 1.0);
 }
 
 /* log(1 + x) for x in [0, 1], within 2 units in the last place.
@@ -117,19 +118,20 @@ static SIMD_INLINE double log_1_plus_exponential(double x)
     return (x > 0.0 ? x : 0.0) + log_1_plus(exponential(-fabs(x)));
 }
 
+/* x clipped to the range of floats. */
 static SIMD_INLINE double within_float(double x)
 {
     x = x < -FLT_MAX ? -FLT_MAX : x;
     return x > FLT_MAX ? FLT_MAX : x;
 }
 
-/* sigmoid(x) and 1 - sigmoid(x): `large` belongs to the sign of x, `small` to the other.
- * Neither is found by subtraction, so both are right to the last bits at any x. */
+/* sigmoid(x) and 1 - sigmoid(x): sigmoid(|x|) is `large`, sigmoid(-|x|) is `small`. Neither is
+ * found by subtraction, so both have full precision at any x. */
 typedef struct {
     double large, small;
 } odds;
 
-/* e: exp(-|x|). */
+/* The odds from e = exp(-|x|). */
 static SIMD_INLINE odds odds_of(double e)
 {
     odds p;
@@ -138,6 +140,7 @@ static SIMD_INLINE odds odds_of(double e)
     return p;
 }
 
+/* The odds of x. */
 static SIMD_INLINE odds logistic(double x)
 {
     return odds_of(exponential(-fabs(x)));
@@ -147,11 +150,12 @@ static SIMD_INLINE odds logistic(double x)
 #define LN2_HIGH 0x1.62e42feep-1
 #define LN2_LOW 0x1.a39ef35793c76p-33
 
+/* The maximum of x and a lower bound; NaN stays. */
 static SIMD_INLINE double at_least(double x, double low) { return x < low ? low : x; }
 
 /* log(x) = k log(2) + f - rest. */
 typedef struct {
-    double k, f, rest;
+    double k, f, remainder;
 } logarithm_parts;
 
 /* x = 2**k m with m between sqrt(1/2) and sqrt(2); for m = 1 + f and s = f / (2 + f), log m
@@ -187,7 +191,7 @@ static SIMD_INLINE double logarithm(double x)
 {
     x = at_least(x, DBL_MIN);
     logarithm_parts l = parts_of_logarithm(x);
-    double found = l.k * LN2_HIGH + (l.f - (l.rest - l.k * LN2_LOW));
+    double found = l.k * LN2_HIGH + (l.f - (l.remainder - l.k * LN2_LOW));
     /* Infinity and NaN stay. */
     return x <= DBL_MAX ? found : x;
 }
@@ -196,14 +200,14 @@ static SIMD_INLINE double logarithm(double x)
 static SIMD_INLINE double logarithm_2(double x)
 {
     logarithm_parts l = parts_of_logarithm(x);
-    return l.k + (l.f - l.rest) * PER_LN2;
+    return l.k + (l.f - l.remainder) * PER_LN2;
 }
 
-/* log(1 + x) for x > -1, with what rounding 1 + x loses. */
+/* log(1 + x) for x > -1, with a correction for the rounding error of 1 + x. */
 static SIMD_INLINE double logarithm_1p(double x)
 {
-    double above = 1.0 + x;
-    return logarithm(above) + (x - (above - 1.0)) / above;
+    double sum = 1.0 + x;
+    return logarithm(sum) + (x - (sum - 1.0)) / sum;
 }
 
 #endif

@@ -44,9 +44,9 @@ cdef class NonBlockingLock:
 
 
 cdef class OnlyUser:
-    """Registers a user of what has a key while a `with` body runs.
+    """Registers the only user of a key while a `with` body runs.
 
-    RuntimeError with a message if there is one.
+    RuntimeError with a message if the key has a user already.
     """
 
     cdef dict _users
@@ -56,7 +56,7 @@ cdef class OnlyUser:
         self._users, self._key, self._message = users, key, message
 
     def __enter__(self):
-        # One step: threads may do this at the same time.
+        # One atomic step: several threads may enter at the same time.
         if self._users.setdefault(self._key, self) is not self:
             raise RuntimeError(self._message)
 
@@ -67,8 +67,8 @@ cdef class OnlyUser:
 cdef class CertainEnd:
     """A context manager whose end an interrupt cannot skip.
 
-    Subclasses define ``_begin``, which undoes what it has done if it fails, and ``_end``, which is
-    called with the exception of the `with` body, and again if it is interrupted itself.
+    Subclasses define ``_begin``, which undoes its changes if it fails, and ``_end``, which is
+    called with the exception of the `with` body, and called again if it is interrupted itself.
     """
 
     def __enter__(self):

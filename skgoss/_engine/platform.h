@@ -1,11 +1,12 @@
-/* What the pool needs of the system: locks, threads, clocks and the number of cores. */
+/* The functions of the system that the pool uses: locks, threads, clocks and the number of cores.
+   */
 #ifndef SKGOSS_PLATFORM_H
 #define SKGOSS_PLATFORM_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Some systems give threads less than kernels need. */
+/* The default of some systems is too small for kernels. */
 enum { STACK_BYTES = 4 << 20 };
 
 #if defined(_WIN32)
@@ -51,11 +52,12 @@ static int64_t cycles(void)
 
 static double cycles_per_ns = 1.0;
 
-/* The clock of a thread's processor time has steps of milliseconds. */
+/* The processor time of this thread, from its cycles: the clock has steps of milliseconds. */
 static int64_t busy_ns(void) { return (int64_t)((double)cycles() / cycles_per_ns); }
 
-/* A thread has all cycles of a moment only if nothing interrupts it. */
-static void count_cycles(void)
+/* Measures the cycles in a nanosecond: the maximum of several, because a thread may be
+   interrupted. */
+static void measure_cycles(void)
 {
     for (int i = 0; i < 10; i++) {
         int64_t first = cycles(), start = wall_ns(), now = start;
@@ -71,17 +73,17 @@ static void count_cycles(void)
 static void init_platform(void (*after_fork)(void))
 {
     (void)after_fork;
-    count_cycles();
+    measure_cycles();
 }
 
 static int n_cores(void)
 {
-    DWORD_PTR of_process = 0, of_system = 0;
+    DWORD_PTR process_mask = 0, system_mask = 0;
     int n = 0;
-    GetProcessAffinityMask(GetCurrentProcess(), &of_process, &of_system);
-    if (of_process == of_system)
+    GetProcessAffinityMask(GetCurrentProcess(), &process_mask, &system_mask);
+    if (process_mask == system_mask)
         return (int)GetActiveProcessorCount(ALL_PROCESSOR_GROUPS);
-    for (; of_process != 0; of_process &= of_process - 1)
+    for (; process_mask != 0; process_mask &= process_mask - 1)
         n++;
     return n;
 }
@@ -154,7 +156,7 @@ static void *call_work(void *work)
     return NULL;
 }
 
-/* Signals are for the threads of Python. */
+/* Starts a thread that blocks all signals: these are for the threads of Python. */
 static bool start_thread(void (*work)(void))
 {
     pthread_t thread;

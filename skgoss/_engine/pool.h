@@ -1,13 +1,14 @@
-/* Threads that run the blocks of a loop. There is one pool for the process: `threads.pyx` has it.
+/* The threads that run the blocks of a loop. There is one pool for the process, in `threads.pyx`.
 
-A loop has as many parts as threads may run it. The thread that opens it takes parts as long as
-there are any that nobody has begun, so it waits only for parts that are being run, and never for a
-thread that the system does not run or could not start. Whoever waits spins for a moment and then
-sleeps. Of the workers that spin, no more than there are parts come for the lock: on many cores
-most regions need few of them. Loops within a part are run by its thread alone.
+   A loop that is being run is a region. It has as many parts as threads may run it. The thread
+   that opens it runs parts as long as one has not begun. So it waits only for parts that are
+   being run, and never for a thread that the system does not run or could not start. A waiting
+   thread spins for a moment and then sleeps. Of the workers that spin, only as many as there are
+   parts compete for the lock: on many cores, most regions need few of them. Loops within a part
+   are run by its thread alone.
 
-A list of tasks is a loop whose parts take tasks until none is left. A part that finds none ready
-waits, as others will follow those that are being run. */
+   A list of tasks is a loop whose parts run tasks until none is left. If no task is ready, a part
+   waits for those that the running tasks will add. */
 #ifndef SKGOSS_POOL_H
 #define SKGOSS_POOL_H
 
@@ -26,18 +27,18 @@ waits, as others will follow those that are being run. */
 #endif
 
 enum {
-    SPIN_NS = 200000,      /* at most, until a thread sleeps */
-    LOOK_AFTER = 32,       /* pauses between two looks at the clock */
-    MEASURED_EVERY = 8,    /* regions: the clock of a thread takes a microsecond */
-    N_MEASURED = 8,        /* until a thread decides whether a team is worth it */
-    MIN_REST_NS = 1000000,
-    MAX_REST_NS = 320000000,
-    FULL_NS = 20000000,    /* until the pool looks for more cores and threads again */
+    SPIN_NS = 200000,      /* the maximum time that a thread spins */
+    PAUSES_PER_CHECK = 32, /* between two reads of the clock */
+    MEASURED_EVERY = 8,    /* regions: reading a thread's clock takes a microsecond */
+    N_MEASURED = 8,        /* regions until a thread decides whether a team is faster */
+    MIN_SERIAL_NS = 1000000,
+    MAX_SERIAL_NS = 320000000,
+    FULL_NS = 20000000,    /* between two attempts to start more workers */
     CACHE_LINE = 64,
 };
 
-/* Run the iterations of one block. `thread` is below the number of threads of the loop, and no
-   other thread has it meanwhile. */
+/* Runs the iterations of one block. `thread` is below the number of threads of the loop, and no
+   other thread has this number at the same time. */
 typedef void (*LoopBody)(void *context, ptrdiff_t begin, ptrdiff_t end, int thread);
 
 typedef struct {
@@ -46,7 +47,7 @@ typedef struct {
     ptrdiff_t n;
     ptrdiff_t block;       /* the last one may be shorter */
     int n_threads;
-    bool in_shares;        /* each part has as many blocks; or else takes one after the other */
+    bool in_shares;        /* each part runs the same number of blocks; else, the next free one */
 } Loop;
 
 typedef struct Region {
@@ -54,12 +55,12 @@ typedef struct Region {
     char line[CACHE_LINE - sizeof(int64_t)];
     Loop loop;
     int n_parts, n_begun;
-    int64_t n_running;     /* by other threads than the one that opened the region */
-    bool is_awaited;
+    int64_t n_running;     /* parts, by other threads than the one that opened the region */
+    bool is_awaited;       /* that thread sleeps until they have ended */
     bool is_measured;
     int64_t busy;          /* processor time of its parts */
     Condition ended;
-    struct Region *following;
+    struct Region *next_region;
 } Region;
 
 static struct {
@@ -67,33 +68,33 @@ static struct {
     Condition opened;
     Condition added;       /* tasks to a list */
     int64_t n_awaiting;    /* threads that sleep until then */
-    Region *first;         /* of the regions with parts that nobody has begun */
+    Region *first;         /* of the regions with parts that have not begun */
     int n_workers, n_sleeping;
-    int64_t full_until;    /* no worker can be started before: there are no cores, or no threads */
+    int64_t full_until;    /* before this time no more workers are started */
     char line[CACHE_LINE];
-    /* What workers that spin read. */
-    int64_t n_wanted;      /* of all regions so far: workers for their parts */
-    int64_t n_coming;      /* that have come for them, or are no longer needed */
+    /* Workers that spin read only this cache line. */
+    int64_t n_calls;       /* of workers, for the parts of all regions so far */
+    int64_t n_calls_taken; /* by workers, or no longer needed */
     int64_t n_spinning;
 } pool = {.lock = LOCK_INIT, .opened = CONDITION_INIT, .added = CONDITION_INIT};
 
-static THREAD_LOCAL bool is_inside;
-static THREAD_LOCAL int64_t idle;    /* time that a part has waited for tasks, busily */
+static THREAD_LOCAL bool in_loop;
+static THREAD_LOCAL int64_t idle;    /* the time for which a part has spun, waiting for tasks */
 
-/* What teams bring a thread that opens regions. */
+/* The benefit of teams for a thread that opens regions. */
 static THREAD_LOCAL struct {
     unsigned n_regions, n_measured;
-    int64_t busy, wall;    /* processor time of all threads, and how long it took */
-    int64_t alone_until;
-    int64_t rest;          /* the next time alone */
-} gains;
+    int64_t busy, wall;    /* processor time of all threads, and elapsed time */
+    int64_t serial_until;  /* the thread works alone before this time */
+    int64_t serial_time;   /* the length of the last such time */
+} benefit;
 
-/* Wait for a moment until a count is zero; returns whether it came to that. */
+/* Waits for a moment until a count is zero; returns whether it is. */
 static bool spin(const int64_t *count)
 {
     int64_t start = wall_ns();
     do {
-        for (int i = 0; i < LOOK_AFTER; i++) {
+        for (int i = 0; i < PAUSES_PER_CHECK; i++) {
             if (read_count(count) == 0)
                 return true;
             SPIN_PAUSE();
@@ -104,7 +105,7 @@ static bool spin(const int64_t *count)
 
 /* ------------------------------------------------------------------ parts */
 
-static ptrdiff_t n_blocks_of(const Loop *loop)
+static ptrdiff_t count_blocks(const Loop *loop)
 {
     return loop->n / loop->block + (loop->n % loop->block != 0);
 }
@@ -123,10 +124,10 @@ static void run_blocks(const Loop *loop, ptrdiff_t first, ptrdiff_t end, int thr
 
 static void run_share(const Loop *loop, int part, int n_parts)
 {
-    ptrdiff_t n_blocks = n_blocks_of(loop);
-    ptrdiff_t size = n_blocks / n_parts, more = n_blocks % n_parts;
-    ptrdiff_t first = part * size + (part < more ? part : more);
-    run_blocks(loop, first, first + size + (part < more), part);
+    ptrdiff_t n_blocks = count_blocks(loop);
+    ptrdiff_t size = n_blocks / n_parts, remainder = n_blocks % n_parts;
+    ptrdiff_t first = part * size + (part < remainder ? part : remainder);
+    run_blocks(loop, first, first + size + (part < remainder), part);
 }
 
 static void take_blocks(const Loop *loop, int64_t *next, int part)
@@ -136,31 +137,32 @@ static void take_blocks(const Loop *loop, int64_t *next, int part)
         run_block(loop, begin, part);
 }
 
-static void run_alone(const Loop *loop) { run_blocks(loop, 0, n_blocks_of(loop), 0); }
+static void run_serially(const Loop *loop) { run_blocks(loop, 0, count_blocks(loop), 0); }
 
-/* Returns the processor time of the part, if that is measured. */
+/* Runs a part; returns its processor time if the region is measured. */
 static int64_t run_part(Region *region, int number)
 {
     int64_t start = region->is_measured ? busy_ns() : 0;
     idle = 0;
-    is_inside = true;
+    in_loop = true;
     if (region->loop.in_shares)
         run_share(&region->loop, number, region->n_parts);
     else
         take_blocks(&region->loop, &region->next, number);
-    is_inside = false;
+    in_loop = false;
     return region->is_measured ? busy_ns() - start - idle : 0;
 }
 
-/* The next part of a region that is open; the lock is held. */
+/* Begins the next part of a region, and removes the region from the list if it is the last one;
+   returns the number of the part. The lock is held. */
 static int begin_part(Region *region)
 {
     Region **link = &pool.first;
     if (region->n_begun + 1 == region->n_parts) {
         while (*link != region)
-            link = &(*link)->following;
-        *link = region->following;
-        while (pool.first == NULL && take_next(&pool.n_coming, &pool.n_wanted) >= 0)
+            link = &(*link)->next_region;
+        *link = region->next_region;
+        while (pool.first == NULL && take_next(&pool.n_calls_taken, &pool.n_calls) >= 0)
             ;
     }
     return region->n_begun++;
@@ -168,7 +170,8 @@ static int begin_part(Region *region)
 
 /* ------------------------------------------------------------------ workers */
 
-static void work_on(Region *region)
+/* Runs a part of a region. The lock is held before and after. */
+static void run_region_part(Region *region)
 {
     int number = begin_part(region);
     fetch_add(&region->n_running, 1);
@@ -178,50 +181,52 @@ static void work_on(Region *region)
     region->busy += busy;
     if (region->is_awaited && region->n_running == 1)
         wake_one(&region->ended);
-    /* From here on the region may be gone. */
+    /* The region may end with this. */
     fetch_add(&region->n_running, -1);
 }
 
-/* Wait until another worker is wanted, for a moment after each region that opens; returns whether
-   it is this one. */
-static bool come(void)
+/* Waits to be called for a part, for a moment after each region that opens; returns whether this
+   worker is called. */
+static bool await_call(void)
 {
-    int64_t start = wall_ns(), n_seen = read_count(&pool.n_wanted);
-    bool is_wanted = false;
+    int64_t start = wall_ns(), n_seen = read_count(&pool.n_calls);
+    bool is_called = false;
     fetch_add(&pool.n_spinning, 1);
-    while (!is_wanted && wall_ns() - start < SPIN_NS) {
-        for (int i = 0; i < LOOK_AFTER && !is_wanted; i++) {
-            is_wanted = take_next(&pool.n_coming, &pool.n_wanted) >= 0;
+    while (!is_called && wall_ns() - start < SPIN_NS) {
+        for (int i = 0; i < PAUSES_PER_CHECK && !is_called; i++) {
+            is_called = take_next(&pool.n_calls_taken, &pool.n_calls) >= 0;
             SPIN_PAUSE();
         }
-        if (read_count(&pool.n_wanted) != n_seen) {
-            n_seen = read_count(&pool.n_wanted);
+        if (read_count(&pool.n_calls) != n_seen) {
+            n_seen = read_count(&pool.n_calls);
             start = wall_ns();
         }
     }
     fetch_add(&pool.n_spinning, -1);
-    return is_wanted;
+    return is_called;
 }
 
+/* The main function of a worker. */
 static void work(void)
 {
     acquire(&pool.lock);
     for (;;) {
         while (pool.first == NULL) {
             release(&pool.lock);
-            bool is_wanted = come();
+            bool is_called = await_call();
             acquire(&pool.lock);
-            if (!is_wanted && pool.first == NULL) {
+            if (!is_called && pool.first == NULL) {
                 pool.n_sleeping++;
                 wait_for(&pool.opened, &pool.lock);
                 pool.n_sleeping--;
             }
         }
-        work_on(pool.first);
+        run_region_part(pool.first);
     }
 }
 
-/* Other threads may hold the lock of the pool in a process that is forked, and are gone then. */
+/* Resets the pool in a forked child: there are no other threads, but one may have held the lock.
+   */
 static void after_fork(void)
 {
     init_lock(&pool.lock);
@@ -229,44 +234,46 @@ static void after_fork(void)
     init_condition(&pool.added);
     pool.n_awaiting = 0;
     pool.first = NULL;
-    pool.n_wanted = pool.n_coming = pool.n_spinning = 0;
+    pool.n_calls = pool.n_calls_taken = pool.n_spinning = 0;
     pool.n_workers = pool.n_sleeping = 0;
     pool.full_until = 0;
 }
 
 static void init_pool(void) { init_platform(after_fork); }
 
-/* Start what is missing, as far as there are cores and the system lets it; the lock is held. Cores
-   and threads may be free later, but to ask takes time. */
-static void start_workers(int n_wanted)
+/* Starts the workers that are missing, at most one for each further core, and only as many as the
+   system allows. It may allow more later, but trying takes time. The lock is held. */
+static void start_workers(int n_needed)
 {
-    if (pool.n_workers >= n_wanted || wall_ns() < pool.full_until)
+    if (pool.n_workers >= n_needed || wall_ns() < pool.full_until)
         return;
-    while (pool.n_workers < n_wanted && pool.n_workers + 1 < n_cores() && start_thread(work))
+    while (pool.n_workers < n_needed && pool.n_workers + 1 < n_cores() && start_thread(work))
         pool.n_workers++;
-    if (pool.n_workers < n_wanted)
+    if (pool.n_workers < n_needed)
         pool.full_until = wall_ns() + FULL_NS;
 }
 
 /* ------------------------------------------------------------------ regions */
 
+/* Adds a region to the list, and calls workers for all parts but one. The lock is held. */
 static void open_region(Region *region)
 {
     Region **last = &pool.first;
-    int n_more = region->n_parts - 1;
-    start_workers(n_more);
+    int n_needed = region->n_parts - 1;
+    start_workers(n_needed);
     while (*last != NULL)
-        last = &(*last)->following;
+        last = &(*last)->next_region;
     *last = region;
-    int64_t n_left = read_count(&pool.n_wanted) - read_count(&pool.n_coming);
+    int64_t n_left = read_count(&pool.n_calls) - read_count(&pool.n_calls_taken);
     int64_t n_free = read_count(&pool.n_spinning) - n_left;
-    fetch_add(&pool.n_wanted, n_more);
-    int64_t n_to_wake = n_more - (n_free > 0 ? n_free : 0);
+    fetch_add(&pool.n_calls, n_needed);
+    int64_t n_to_wake = n_needed - (n_free > 0 ? n_free : 0);
     for (int i = 0; i < pool.n_sleeping && i < n_to_wake; i++)
         wake_one(&pool.opened);
 }
 
-static void run_together(Region *region)
+/* Runs a region by this thread and workers. */
+static void run_in_parallel(Region *region)
 {
     acquire(&pool.lock);
     open_region(region);
@@ -287,43 +294,44 @@ static void run_together(Region *region)
     release(&pool.lock);
 }
 
-/* Let the thread work alone for a while if its team was hardly busier than it would be: beside
-other processes, or in loops that end before anybody comes. */
+/* Makes the thread work alone for a while if its team was hardly busier than one thread: other
+   processes use the cores, or loops end before workers begin. */
 static void decide(int64_t now)
 {
-    if (++gains.n_measured < N_MEASURED)
+    if (++benefit.n_measured < N_MEASURED)
         return;
-    if (gains.busy * 10 < gains.wall * 11) {
-        gains.rest = gains.rest > 0 ? 2 * gains.rest : MIN_REST_NS;
-        if (gains.rest > MAX_REST_NS)
-            gains.rest = MAX_REST_NS;
-        gains.alone_until = now + gains.rest;
+    if (benefit.busy * 10 < benefit.wall * 11) {
+        benefit.serial_time = benefit.serial_time > 0 ? 2 * benefit.serial_time : MIN_SERIAL_NS;
+        if (benefit.serial_time > MAX_SERIAL_NS)
+            benefit.serial_time = MAX_SERIAL_NS;
+        benefit.serial_until = now + benefit.serial_time;
     } else {
-        gains.rest = 0;
+        benefit.serial_time = 0;
     }
-    gains.n_measured = 0;
-    gains.busy = gains.wall = 0;
+    benefit.n_measured = 0;
+    benefit.busy = benefit.wall = 0;
 }
 
+/* Runs a loop as a region, or by this thread alone if that is as fast. */
 static void run_region(const Loop *loop, int n_parts)
 {
     Region region = {
         .loop = *loop, .n_parts = n_parts, .ended = CONDITION_INIT,
-        .is_measured = gains.n_regions++ % MEASURED_EVERY == 0,
+        .is_measured = benefit.n_regions++ % MEASURED_EVERY == 0,
     };
-    int64_t start = region.is_measured || gains.alone_until ? wall_ns() : 0;
-    if (start < gains.alone_until) {
-        is_inside = true;
-        run_alone(loop);
-        is_inside = false;
+    int64_t start = region.is_measured || benefit.serial_until ? wall_ns() : 0;
+    if (start < benefit.serial_until) {
+        in_loop = true;
+        run_serially(loop);
+        in_loop = false;
         return;
     }
-    gains.alone_until = 0;
-    run_together(&region);
+    benefit.serial_until = 0;
+    run_in_parallel(&region);
     if (region.is_measured) {
         int64_t now = wall_ns();
-        gains.wall += now - start;
-        gains.busy += region.busy;
+        benefit.wall += now - start;
+        benefit.busy += region.busy;
         decide(now);
     }
 }
@@ -331,51 +339,53 @@ static void run_region(const Loop *loop, int n_parts)
 typedef void (*Runner)(const Loop *);
 typedef void (*TaskRunner)(TaskList *, int n_threads);
 
-/* What runs loops and tasks instead, for measurements; NULL: the pool does. */
+/* Functions that run loops and tasks in place of the pool, for measurements; NULL: the pool does.
+   */
 static Runner runner;
 static TaskRunner task_runner;
 
 static void run_loop(const Loop *loop)
 {
-    ptrdiff_t n_blocks = n_blocks_of(loop);
+    ptrdiff_t n_blocks = count_blocks(loop);
     int n_parts = n_blocks < loop->n_threads ? (int)n_blocks : loop->n_threads;
     if (runner != NULL)
         runner(loop);
-    else if (n_parts > 1 && !is_inside)
+    else if (n_parts > 1 && !in_loop)
         run_region(loop, n_parts);
     else
-        run_alone(loop);
+        run_serially(loop);
 }
 
 /* ------------------------------------------------------------------ tasks */
 
-static bool may_go_on(const TaskList *list)
+/* Whether a task is ready, or none is left. */
+static bool can_proceed(const TaskList *list)
 {
     return read_count(&list->n_begun) < read_count(&list->n_ready)
         || read_count(&list->n_open) == 0;
 }
 
-/* Wait until a task is ready, or none is left. */
+/* Waits until a task is ready, or none is left. */
 static void await_tasks(const TaskList *list)
 {
     int64_t start = wall_ns(), now = start;
-    while (now - start < SPIN_NS && !may_go_on(list)) {
-        for (int i = 0; i < LOOK_AFTER && !may_go_on(list); i++)
+    while (now - start < SPIN_NS && !can_proceed(list)) {
+        for (int i = 0; i < PAUSES_PER_CHECK && !can_proceed(list); i++)
             SPIN_PAUSE();
         now = wall_ns();
     }
     idle += now - start;
-    if (may_go_on(list))
+    if (can_proceed(list))
         return;
     acquire(&pool.lock);
     fetch_add(&pool.n_awaiting, 1);
-    while (!may_go_on(list))
+    while (!can_proceed(list))
         wait_for(&pool.added, &pool.lock);
     fetch_add(&pool.n_awaiting, -1);
     release(&pool.lock);
 }
 
-/* Wake the threads that wait for tasks. */
+/* Wakes the threads that wait for tasks. */
 static void announce(void)
 {
     if (fetch_add(&pool.n_awaiting, 0) == 0)
@@ -386,7 +396,8 @@ static void announce(void)
     release(&pool.lock);
 }
 
-static void take_tasks(void *context, ptrdiff_t begin, ptrdiff_t end, int thread)
+/* The body of a loop whose parts run the tasks of a list. */
+static void tasks_body(void *context, ptrdiff_t begin, ptrdiff_t end, int thread)
 {
     TaskList *list = context;
     (void)begin;
@@ -407,7 +418,7 @@ static void take_tasks(void *context, ptrdiff_t begin, ptrdiff_t end, int thread
 
 static void run_task_list(TaskList *list, int n_threads)
 {
-    Loop loop = {take_tasks, list, n_threads, 1, n_threads, true};
+    Loop loop = {tasks_body, list, n_threads, 1, n_threads, true};
     if (task_runner != NULL)
         task_runner(list, n_threads);
     else
@@ -416,12 +427,12 @@ static void run_task_list(TaskList *list, int n_threads)
 
 /* ------------------------------------------------------------------ limits
 
-threadpoolctl tells the module with the pool from others by the names of these functions. */
+threadpoolctl recognizes the module with the pool by the names of these functions. */
 
-static THREAD_LOCAL int most_threads;    /* 0: no limit */
+static THREAD_LOCAL int max_threads;    /* 0: no limit */
 
-EXPORTED int skgoss_pool_limit(void) { return most_threads; }
+EXPORTED int skgoss_pool_limit(void) { return max_threads; }
 
-EXPORTED void skgoss_limit_pool(int n) { most_threads = n; }
+EXPORTED void skgoss_limit_pool(int n) { max_threads = n; }
 
 #endif

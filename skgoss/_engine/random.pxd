@@ -1,7 +1,7 @@
-"""Random numbers as hashes of what they are for.
+"""Random numbers as hashes.
 
-A draw depends on its seed, its purpose, the round and the index of what is drawn, never on
-which thread asks first.
+A draw depends only on its seed, its purpose, the round and the index of what is drawn, so the order
+of threads does not matter.
 """
 
 from libc.stdint cimport uint64_t
@@ -24,7 +24,7 @@ cdef inline uint64_t mix(uint64_t x) noexcept nogil:
 
 
 cdef inline uint64_t key(uint64_t seed, Purpose purpose, uint64_t round) noexcept nogil:
-    """The key under which `draw` numbers its draws."""
+    """The key of the draws of a seed, a purpose and a round: see `draw`."""
     return mix(mix(mix(seed + <uint64_t>0x9E3779B97F4A7C15) + <uint64_t>purpose) + round)
 
 

@@ -26,5 +26,5 @@ def compiler() -> str:
 
 
 def is_checked() -> bool:
-    """Whether each access to memory by a memoryview is checked."""
+    """Whether bounds are checked at each access by a memoryview."""
     return SKGOSS_CHECKED

@@ -3,7 +3,7 @@
 import threading
 
 cdef extern from "Python.h" nogil:
-    # It leaves the exception of a handler for `end_watch` to raise.
+    # The exception of a handler remains set: `end_watch` raises it.
     int PyErr_CheckSignals() noexcept
     unsigned long PyThread_get_thread_ident()
 
@@ -13,35 +13,36 @@ cdef extern from "signals.h" nogil:
     void set_flag(int* flag)
 
 cdef enum:
-    # Between two polls. A kernel that ends before the first one never needs the GIL.
+    # A kernel that ends before the first poll never takes the GIL.
     POLL_INTERVAL_MS = 50
 
 
 cdef Watch start_watch() except *:
-    """Python runs handlers in its main thread only: in other threads nothing stops a kernel."""
+    """Start to watch for signals, in the main thread: only there does Python run handlers."""
     cdef Watch watch
     watch.handler = PyThread_get_thread_ident()
     if threading.main_thread().ident != watch.handler:
         watch.handler = 0
-    watch.next_look = milliseconds() + POLL_INTERVAL_MS
+    watch.next_poll = milliseconds() + POLL_INTERVAL_MS
     watch.stopped = False
     return watch
 
 
 cdef bint has_raised() noexcept with gil:
+    """Run the handlers of signals; returns whether one has raised an exception."""
     return PyErr_CheckSignals() != 0
 
 
 cdef bint is_stopped(Watch* watch) noexcept nogil:
-    """Whether a handler has raised an exception; any thread of a team may ask."""
+    """Whether a handler has raised an exception; for any thread of a team."""
     if read_flag(&watch.stopped):
         return True
-    if PyThread_get_thread_ident() != watch.handler or milliseconds() < watch.next_look:
+    if PyThread_get_thread_ident() != watch.handler or milliseconds() < watch.next_poll:
         return False
     if has_raised():
         set_flag(&watch.stopped)
         return True
-    watch.next_look = milliseconds() + POLL_INTERVAL_MS
+    watch.next_poll = milliseconds() + POLL_INTERVAL_MS
     return False
 
 

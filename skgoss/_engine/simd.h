@@ -11,15 +11,14 @@
  *
  *     twice(x, n, x_out);
  *
- * `twice_body` is the body alone, for other such kernels.
- * The compiler does the vectorizing. The three versions give the same bits as long as
- * the body works element by element: no sum across elements, and the build says
- * -ffp-contract=off. Call a kernel on blocks of some thousand elements, as each call
- * goes through a table.
+ * Other such kernels may call `twice_body`, the body alone.
+ * The compiler vectorizes. The three versions give the same bits as long as the body works element
+ * by element, without sums across elements, and the build has -ffp-contract=off. Call a kernel on
+ * blocks of some thousand elements, because each call goes through a table.
  *
- * What such a body calls for each column or bin should be SIMD_INLINE, too. A call from a version
- * with vectors to a plain function costs about 60 cycles each way on Intel's processors, as
- * GCC leaves the upper halves of the registers as they are.
+ * Functions that such a body calls for each column or bin should be SIMD_INLINE, too. A call from
+ * a version with vectors to a plain function costs about 60 cycles each way on Intel's processors,
+ * because GCC does not clear the upper halves of the registers.
  *
  * SKGOSS_SIMD=plain|avx2|avx512 in the environment at import sets the highest level
  * used; a level the processor lacks is lowered to the best it has. Other compilers and
@@ -34,15 +33,15 @@ enum { SIMD_PLAIN, SIMD_AVX2, SIMD_AVX512 };
 
 #if defined(__GNUC__) || defined(__clang__)
 #define SIMD_INLINE inline __attribute__((always_inline))
-/* For a loop that needs all registers. */
+/* For a function whose loop needs all registers. */
 #define NOT_INLINE __attribute__((noinline))
 #else
 #define SIMD_INLINE inline
 #define NOT_INLINE
 #endif
 
-/* Asks for memory. What is `far`, among rows that no cache holds, goes to the second cache: more
-   lines can be waited for there than in the first. */
+/* Prefetches a cache line; to the second cache if it is `far`, among rows that no cache holds:
+   more loads can be pending there than in the first. */
 static SIMD_INLINE void prefetch(const void *address, int far)
 {
 #if defined(__GNUC__)
@@ -53,7 +52,7 @@ static SIMD_INLINE void prefetch(const void *address, int far)
 #endif
 }
 
-/* Windows is left out: GCC does not align the stack there for 32-byte vectors. */
+/* Not on Windows, where GCC does not align the stack for 32-byte vectors. */
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(_WIN32)
 
 #include <stdlib.h>

@@ -1,4 +1,19 @@
-"""Loops on several threads."""
+"""Loops on several threads.
+
+The body of a loop is a function ``..._body``, which gets a pointer to a struct, its context. The
+struct is named ``...Loop`` and holds all that the body reads and writes:
+
+    cdef struct CopyLoop:
+        const double* source
+        double* target
+
+    cdef void copy_body(void* context, Py_ssize_t begin, Py_ssize_t end, int thread) noexcept nogil:
+        cdef CopyLoop* loop = <CopyLoop*>context
+        for i in range(begin, end):
+            loop.target[i] = loop.source[i]
+
+    parallel_for(copy_body, &loop, n, block, n_threads)
+"""
 
 from libc.stdint cimport int64_t
 
@@ -13,11 +28,12 @@ cdef extern from "task_list.h" nogil:
         int64_t n_open
 
 cdef enum:
-    # Numbers that are computed in a few microseconds.
+    # Up to this number of values, which take a few microseconds, one thread computes all.
     FEW_VALUES = 1000
 
-# The iterations of one block, from `begin` to `end`. `thread` is below the number of threads of the
-# loop, and no two blocks that run at the same time have it: memory of a thread is found by it.
+# Runs the iterations from `begin` to `end`, a block. `thread` is below the number of threads of the
+# loop, and no two blocks that run at the same time have the same: it is the index of a thread's
+# memory.
 ctypedef void (*LoopBody)(
     void* context, Py_ssize_t begin, Py_ssize_t end, int thread) noexcept nogil
 

@@ -296,7 +296,7 @@ static SIMD_INLINE void odds_loop(margin_row margin, odds_row row, const double 
         }
         for (int i = 0; i < m; i++) {
             scaled_exponential part = limited_exponential(e[i]);
-            e[i] = (1.0 + part.rest) * part.scale;
+            e[i] = (1.0 + part.remainder) * part.scale;
         }
         for (int i = 0; i < m; i++) {
             gradient_pair pair = row(f[i], target[i], a, b, odds_of(e[i]));

@@ -168,7 +168,7 @@ class BoosterInTraining(BoosterModel):
             raise ValueError(
                 f"name must be new, but there is an evaluation set {name!r}."
             )
-        fit.add_set(name, data, is_listed=True)
+        fit.add_set(name, data, on_demand=False)
         return self
 
     def set_train_data_name(self, name: str) -> Self:
@@ -208,7 +208,7 @@ class BoosterInTraining(BoosterModel):
         evaluated = self._held_set(data)
         if evaluated is None:
             is_new = name not in {other.name for other in fit.rounds.sets}
-            evaluated = fit.add_set(name, data, is_listed=is_new)
+            evaluated = fit.add_set(name, data, on_demand=not is_new)
         results = fit.rounds.evaluate_sets([evaluated], fit.metrics_of(feval))
         return [result._replace(dataset_name=name) for result in results]
 
@@ -249,7 +249,7 @@ class BoosterInTraining(BoosterModel):
         fit = self._fit
         if data is fit.training.X:
             return fit.rounds.training_sets()[0]
-        sets = (*fit.rounds.sets, *fit.rounds.unlisted_sets)
+        sets = (*fit.rounds.sets, *fit.rounds.on_demand_sets)
         return next((e for e in sets if e.data is data and not e.is_training), None)
 
     def free_network(self) -> Self:

@@ -35,7 +35,7 @@ from skgoss.parameters import signatures
 from skgoss.training import loop
 from skgoss.training.callback_api import EarlyStopException, History
 from skgoss.training.lockstep import Lockstep
-from skgoss.training.rounds import MAX_FOLLOWING, MAX_FOLLOWING_IF_NONE_ENDS
+from skgoss.training.rounds import MAX_PREFETCHED, MAX_PREFETCHED_IF_NONE_ENDS
 from skgoss.training.schedule import at_once
 from skgoss.utils import threads
 from skgoss.utils.messages import each_warning_once, type_name
@@ -325,10 +325,12 @@ def _boost(fits: list[Fit], n_at_once: int, return_cvbooster: bool) -> dict[str,
     history: History = {}
     model.boosters = [Booster._from_model(fit) for fit in fits]
     callbacks, limit = fits[0].callbacks, fits[0].prepared.limit
-    ahead = 0
+    n_prefetched = 0
     if loop.may_lag(callbacks) and not limit.has_end:
-        ahead = MAX_FOLLOWING if loop.may_end(callbacks) else MAX_FOLLOWING_IF_NONE_ENDS
-    with Lockstep([fit.rounds for fit in fits], n_at_once, ahead) as together:
+        n_prefetched = (
+            MAX_PREFETCHED if loop.may_end(callbacks) else MAX_PREFETCHED_IF_NONE_ENDS
+        )
+    with Lockstep([fit.rounds for fit in fits], n_at_once, n_prefetched) as together:
         is_over = limit.after_round(together.settings.n_estimators)
         stop = loop.run(
             together, model, history=history, callbacks=callbacks, after_round=is_over

@@ -409,7 +409,7 @@ class Fit:
         ensemble = loop.train(
             self.rounds,
             model,
-            callbacks=CallbackList(self.callbacks).before,
+            callbacks=CallbackList(self.callbacks).callbacks_before,
             after_round=limit.after_round(n_rounds),
             n_rounds=n_rounds,
         ).ensemble
@@ -495,13 +495,13 @@ class Fit:
 
     # --- Changes of a model in training -----------------------------------------------
 
-    def add_set(self, name: str, X: Dataset, *, is_listed: bool) -> EvaluationSet:
+    def add_set(self, name: str, X: Dataset, *, on_demand: bool) -> EvaluationSet:
         """Add an evaluation set: see `Rounds.add`."""
         data = self.data
         named = data.evaluation_set(evaluation_set(data.training, name, X))
         dataset, setup = self.rounds.dataset, self.prepared.setup
         added = setup.evaluation_set(dataset, data.fitted, named)
-        self.rounds.add(added, is_listed=is_listed)
+        self.rounds.add(added, on_demand=on_demand)
         return added
 
     def on_rows(self, X: Dataset) -> Self:

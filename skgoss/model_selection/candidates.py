@@ -139,7 +139,7 @@ class OwnFold:
             run = Run(fit.rounds)
         with run.lock:
             run.advance(racer.next_rounds)
-            result, *_ = fit.rounds.evaluate_sets(fit.rounds.unlisted_sets)
+            result, *_ = fit.rounds.evaluate_sets(fit.rounds.on_demand_sets)
         value = result.metric_value if result.maximize else -result.metric_value
         return {
             "fit_error": None,
@@ -156,5 +156,5 @@ class OwnFold:
         fit = Fit.begin(self._base.prepared.with_options(changes), [])
         options = fit.rounds.dataset, fit.data.fitted, self._tested
         tested = fit.prepared.setup.evaluation_set(*options)
-        fit.rounds.add(tested, is_listed=False)
+        fit.rounds.add(tested, on_demand=True)
         return fit

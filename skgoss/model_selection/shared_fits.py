@@ -187,7 +187,7 @@ class SharedFits:
         def begin() -> tuple[Fit, Run]:
             fit = start()
             assert isinstance(fit, Fit)  # see `are_rounds_alike`
-            return fit, Run(fit.rounds, rests=True)
+            return fit, Run(fit.rounds, releases_buffers=True)
 
         return self._once(self._growing, key, begin)
 
@@ -219,7 +219,7 @@ class SharedFits:
         if result[0].baseline is None:
             return n_rounds, result, None
         assert isinstance(fit, Fit)  # see `are_rounds_alike`
-        fit.rounds.rest()
+        fit.rounds.release_buffers()
         return n_rounds, result, fit
 
     def _model_of(self, fit: AnyFit) -> Result:

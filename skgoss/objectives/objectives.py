@@ -122,7 +122,7 @@ class TrainingRows:
         holds, collectives = bool(condition.all()), self._collectives_or_none
         return holds if collectives is None else all(collectives.all_gather(holds))
 
-    def copies(self) -> NDArray[np.uint32] | None:
+    def frequency(self) -> NDArray[np.uint32] | None:
         """The frequency weight of each row; None if a process has other weights."""
         if self.weight is None:
             return None

@@ -88,9 +88,9 @@ class Objective:
     start: Floats
     # The place of these rows among those of all processes.
     partition: RowPartition = field(repr=False)
-    # (n,): the frequency weight (number of copies) of each row. None means 1, or
+    # (n,): the frequency weight of each row: how often it counts. None means 1, or
     # weights that are not whole.
-    copies: NDArray[np.uint32] | None = field(repr=False)
+    frequency: NDArray[np.uint32] | None = field(repr=False)
     # (n,) or (K, n): the weights that ``is_unbalance`` or ``scale_pos_weight`` give to
     # rows, for each class if there are several scores. None means 1.
     label_weight: Floats | None = field(default=None, repr=False)
@@ -335,7 +335,7 @@ def _joined(
         weight=None if weighs_rows else rows.weight,
         start=np.where(is_zero, 0.0, average),
         partition=rows.partition,
-        copies=None if weighs_rows else rows.copies(),
+        frequency=None if weighs_rows else rows.frequency(),
         self_concordance=self_concordance,
         adds_start=adds_start and is_added,
     )

@@ -26,8 +26,8 @@ from skgoss.training.binned import BinnedRows, BinnedTrees
 from skgoss.training.evaluation import EvaluationSet
 from skgoss.training.noise import row_keys
 from skgoss.training.rounds import (
-    MAX_FOLLOWING,
-    MAX_FOLLOWING_IF_NONE_ENDS,
+    MAX_PREFETCHED,
+    MAX_PREFETCHED_IF_NONE_ENDS,
     Change,
     GrownRounds,
     ScoredRounds,
@@ -43,29 +43,29 @@ Grown = TypeVar("Grown")
 # The arrays of the linear models of the leaves of rounds, as the grower makes them.
 LeafModels = list[tuple[NDArray[Any], ...]]
 
-# If rounds are evaluated one by one, several grow at once only if each reads at most
-# this number of values: perhaps in vain, which then takes some milliseconds.
+# If rounds are evaluated one by one, several are prefetched only if each reads at most
+# this number of values: if they are not needed, some milliseconds are lost.
 _MAX_VALUES = 1 << 22
 
 
 class Boosting(ScoredRounds):
     """The state of a fit: the scores of the training rows and the trees so far.
 
-    Readers see the rounds that are ``finished``: one assignment publishes a change, and
-    one that never came is undone when the fit is next used (`_settle`).
+    Readers see the rounds that are ``finished``. One assignment publishes a change; a
+    change that was interrupted is undone when the fit is next used (`_settle`).
 
     Boosting starts from the best constant, in addition to ``init_score``, of shape
     (n_scores, n_rows). The trees include the constant, but not these scores. If they
     are those of ``init_ensemble``, an earlier model, the trees include that model's
     trees, and there is no constant. Linear leaves need ``raw``, the values of the rows.
-    In ``settings``, columns have numbers.
+    In ``settings``, columns are numbers, not names.
     """
 
     # Whether the grower may add the values of new trees to the training scores itself.
     adds_while_growing = True
     # Whether the steps of trees are limited, so that none increases the loss.
     limits_steps = True
-    # Those of no rounds; None: all are 1.
+    # The factors of no rounds; None: the factors of all rounds are 1.
     _no_factors: Floats | None = None
 
     def __init__(
@@ -84,8 +84,8 @@ class Boosting(ScoredRounds):
         self.n_scores = len(objective.start)
         shape = self.n_scores, dataset.n_rows
         weight = objective.weight
-        # That of each copy.
-        copy_weight = weight if objective.copies is None else objective.label_weight
+        # The weight of each of the equal rows that a frequency weight stands for.
+        unit_weight = weight if objective.frequency is None else objective.label_weight
         self.dataset = dataset
         self.objective = objective
         self.settings = self._effective_settings(settings)
@@ -114,17 +114,17 @@ class Boosting(ScoredRounds):
         )
         self._reset_scores()
         if self.spread is not None and init_ensemble is not None:
-            of_rounds = init_ensemble.spread
-            kept = None if of_rounds is None else of_rounds[-1]
-            self.spread.continue_from(self.scores, kept, n_threads)
+            states = init_ensemble.spread
+            state = None if states is None else states[-1]
+            self.spread.continue_from(self.scores, state, n_threads)
         self.gradient = np.empty(shape, dtype=np.float32)
         self.hessian = (
             None if objective.constant_hessian else np.empty(shape, dtype=np.float32)
         )
         # Of shape (1, n_rows) or (n_scores, n_rows).
         self.weight = None if weight is None else np.atleast_2d(weight)
-        self.copies = objective.copies
-        self.copy_weight = None if copy_weight is None else np.atleast_2d(copy_weight)
+        self.frequency = objective.frequency
+        self.unit_weight = None if unit_weight is None else np.atleast_2d(unit_weight)
         self.sampler = self._sampler()
         self.rows = BinnedRows(
             dataset.storage.store,
@@ -133,14 +133,13 @@ class Boosting(ScoredRounds):
             dataset.n_rows,
             dataset.numbers,
         )
-        # 0: steps are not limited.
         limit = objective.self_concordance if self.limits_steps else 0.0
         self.self_concordance = np.broadcast_to(limit, self.n_scores).tolist()
         self.reweighted = np.broadcast_to(objective.reweighted, self.n_scores)
-        # The size of constant trees. These are asked for at any time, but all processes
-        # must communicate at the same time.
+        # The size of constant trees. It is needed at any time, but all processes must
+        # communicate at the same time.
         self._size = (0, 0.0) if self.can_split else objective.size()
-        # Whether the engine grows rounds, or each needs Python.
+        # Whether the engine grows rounds without Python.
         self.grows_in_engine = (
             self.can_split
             and self.adds_while_growing
@@ -154,7 +153,7 @@ class Boosting(ScoredRounds):
             self.constraints = constraints.tree_constraints(self.settings, dataset)
         if self.can_split:
             self.grower = self._grower(self.grown.forest)
-        # The settings that the sampler and the grower were made of.
+        # The settings of the sampler and the grower.
         self._used_settings = self.settings
 
     def _start_beside(self, init_score: Floats) -> Floats:
@@ -174,7 +173,7 @@ class Boosting(ScoredRounds):
             self.n_threads,
             forest,
             self.constraints,
-            self.copies,
+            self.frequency,
             self.self_concordance[:n_scores],
             None if partition.collectives.n_ranks == 1 else partition,
             reweighted=self.reweighted[:n_scores],
@@ -184,7 +183,7 @@ class Boosting(ScoredRounds):
         )
 
     def _sampler(self) -> sampling.Sampler | None:
-        """What draws rows; None: all rows are used."""
+        """The sampler of rows; None: all rows are used."""
         if self.settings.active.isdisjoint(sampling.OPTIONS):
             return None
         objective = self.objective
@@ -218,8 +217,8 @@ class Boosting(ScoredRounds):
                 n_threads=self.n_threads,
             )
             if spread := finished.spread[: finished.n]:
-                kept = np.array([of_round.kept for of_round in spread])
-                grown = replace(grown, spread=kept)
+                states = np.array([of_round.state for of_round in spread])
+                grown = replace(grown, spread=states)
         else:
             start = self.objective.average if self.has_default_start else finished.start
             tree = ensemble_builder.constant(
@@ -239,7 +238,7 @@ class Boosting(ScoredRounds):
         return starts
 
     def _effective_settings(self, settings: Settings) -> Settings:
-        """The settings, changed where the boosting type requires it."""
+        """The settings, with those that the boosting type changes."""
         return settings
 
     def changes(self, params: Mapping[str, Any]) -> list[Change]:
@@ -249,7 +248,7 @@ class Boosting(ScoredRounds):
     def _apply_changed_settings(self) -> None:
         """Update what depends on settings that have changed since the last round."""
         self.sampler = self._sampler()
-        self.rest()
+        self.release_buffers()
         self._used_settings = self.settings
 
     def _grow(self) -> GrownRounds:
@@ -265,20 +264,20 @@ class Boosting(ScoredRounds):
             self.grown = first = replace(self.finished, has_split=False)
         return first
 
-    def rest(self) -> None:
+    def release_buffers(self) -> None:
         if self.can_split:
             self.grower = self._grower(self.grown.forest)
 
     def rollback(self) -> None:
         with self._lock:
             self._settle()
-            self._follow(self.first(max(self.finished.n - 1, 0)))
+            self._continue_from(self.first(max(self.finished.n - 1, 0)))
 
     def restore(self, rounds: GrownRounds) -> None:
         """Continue from rounds that were finished, or copies of their first ones."""
         with self._lock:
             if self.grown is not self.finished or self.finished is not rounds:
-                self._follow(rounds)
+                self._continue_from(rounds)
 
     def set_leaf(self, tree: int, leaf: int, value: float) -> None:
         with self._lock:
@@ -297,12 +296,12 @@ class Boosting(ScoredRounds):
             value -= self._start_by_round(changed)[index, k]
             value /= 1.0 if factors is None else factors[index]
             changed.forest.set_leaf_value(number, leaf, value)
-            self._follow(changed)
+            self._continue_from(changed)
 
     def end(self, n_rounds: int) -> None:
         with self._lock:
             if n_rounds < self.finished.n or self.grown is not self.finished:
-                self._follow(self.first(n_rounds), is_last=True)
+                self._continue_from(self.first(n_rounds), is_last=True)
 
     def learned_scores(self) -> Floats | None:
         if self.spread is None:
@@ -323,35 +322,36 @@ class Boosting(ScoredRounds):
         with self._lock:
             other._settle()
             self.sets = list(map(with_metrics, other.sets))
-            self.unlisted_sets = list(map(with_metrics, other.unlisted_sets))
+            self.on_demand_sets = list(map(with_metrics, other.on_demand_sets))
             rounds = self.finished
             if other.finished.n > 0:
                 rounds = other.finished.first(other.finished.n)
                 self.initial_start = other.initial_start
                 if self.spread is not None and other.spread is not None:
-                    self.spread.take(other.spread)
-            self._follow(rounds)
+                    self.spread.inherit(other.spread)
+            self._continue_from(rounds)
 
     def first(self, n_rounds: int) -> GrownRounds:
-        """A copy of the first finished rounds, for others to follow."""
+        """A copy of the first finished rounds, to continue from."""
         first = self.finished.first(n_rounds)
         return first if n_rounds else replace(first, start=self.initial_start)
 
-    def _follow(self, rounds: GrownRounds, *, is_last: bool = False) -> None:
-        """Finish some rounds instead of those that are finished now.
+    def _continue_from(self, rounds: GrownRounds, *, is_last: bool = False) -> None:
+        """Replace the finished rounds by others, and their scores.
 
-        Their trees are added to the scores in the same order, which gives the same
-        scores to the last bit; subtracting the trees of others would not. If it
-        ``is_last``, no round follows, so few need the scores of the training rows.
+        Trees are added to the start scores in the order of the rounds, so the scores
+        are identical to those before; subtracting trees would leave rounding errors. If
+        it ``is_last``, no other round grows, so the scores of the training rows are not
+        updated unless a distribution needs them.
         """
-        self.grown = grown = replace(rounds, following=None)
+        self.grown = grown = replace(rounds, prefetched=None)
         if grown.forest is not None:
             grown.forest.drop(grown.n * self.n_scores)
             self.grower.forest = grown.forest
         for by_round in (grown.linear, grown.spread, grown.dropouts):
             del by_round[grown.n :]
         if self.spread is not None:
-            self.spread.follow(grown.spread)
+            self.spread.restore(grown.spread)
         self._reset_scores()
         scored_rows = self._scored_rows()
         if is_last and self.spread is None:
@@ -360,13 +360,14 @@ class Boosting(ScoredRounds):
         self.finished = grown
 
     def _grow_in_engine(self) -> GrownRounds:
-        """Grow rounds as long as they have splits; returns the first.
+        """Grow a round, and prefetch more as long as they have splits: see `_grow`.
 
-        The first round of the fit grows alone, because it may change the start scores.
+        After the first round of the fit none is prefetched, because it may change the
+        start scores.
         """
-        before, grown = self.finished, self.grown
-        n_rounds = self._n_at_once() if before.n and self._n_expected else 1
-        sets = (*self.sets, *self.unlisted_sets)
+        finished, grown = self.finished, self.grown
+        n_rounds = self._n_at_once() if finished.n and self._n_expected else 1
+        sets = (*self.sets, *self.on_demand_sets)
         scores: list[list[Floats]] = [[]] * (n_rounds + 1)
         if sets:
             sets, scores = self._scores_of_sets(n_rounds)
@@ -379,9 +380,9 @@ class Boosting(ScoredRounds):
             None if self.sampler is None else self.sampler.draw,
             self.gradient,
             self.hessian,
-            self.copy_weight,
+            self.unit_weight,
             self.scores,
-            self.first_round + before.n,
+            self.first_round + finished.n,
             n_rounds,
             [e.binned for e in sets] if sets else sets,
             scores,
@@ -390,97 +391,101 @@ class Boosting(ScoredRounds):
         )
         self._keep_leaf_models(models)
         first = grown
-        for n in range(grown.n, before.n, -1):
-            of_sets = dict(zip(sets, scores[n - before.n], strict=True))
-            has_split = n - before.n <= n_split
-            following = None if n == grown.n else first
+        for n in range(grown.n, finished.n, -1):
+            set_scores = dict(zip(sets, scores[n - finished.n], strict=True))
+            has_split = n - finished.n <= n_split
+            prefetched = None if n == grown.n else first
             first = replace(
-                grown, n=n, scores=of_sets, has_split=has_split, following=following
+                grown,
+                n=n,
+                scores=set_scores,
+                has_split=has_split,
+                prefetched=prefetched,
             )
-            # After a failure, the scores are those of no round.
-            if following is None and not has_failed:
+            # After a failure, the scores belong to no round.
+            if prefetched is None and not has_failed:
                 self.grown = first
-        if before.n == 0:
+        if finished.n == 0:
             self._keep_average_of_stumps()
         return first
 
     def _n_at_once(self) -> int:
-        """How many of the expected rounds grow at once."""
+        """The number of rounds that grow at once."""
         n_values = self.scores.size * len(self.dataset.feature)
         n_values += sum(scores.size for scores in self.finished.scores.values())
         n_small = 1 + _MAX_VALUES // (1 + n_values)
         return min(
             self._n_expected + 1,
-            MAX_FOLLOWING if self._may_end else MAX_FOLLOWING_IF_NONE_ENDS,
-            n_small if self._is_watched else max(MAX_FOLLOWING, n_small),
+            MAX_PREFETCHED if self._may_end else MAX_PREFETCHED_IF_NONE_ENDS,
+            n_small if self._is_evaluated else max(MAX_PREFETCHED, n_small),
         )
 
     def _scores_of_sets(
         self, n_rounds: int
     ) -> tuple[tuple[EvaluationSet, ...], list[list[Floats]]]:
-        """Evaluation sets, and their scores: now, and room for those after each round.
+        """Evaluation sets, their scores now, and arrays for those after each round.
 
-        The scores of the training rows are copied only if other rounds follow.
+        The scores of the training rows are copied only if rounds are prefetched.
         """
         sets = tuple(
             evaluation_set
-            for evaluation_set in (*self.sets, *self.unlisted_sets)
+            for evaluation_set in (*self.sets, *self.on_demand_sets)
             if n_rounds > 1 or evaluation_set.binned is not None
         )
         now = [
             self.scores if e.binned is None else self.finished.scores[e] for e in sets
         ]
-        room = [[*map(np.empty_like, now)] for _ in range(n_rounds)]
-        return sets, [now, *room]
+        arrays = [[*map(np.empty_like, now)] for _ in range(n_rounds)]
+        return sets, [now, *arrays]
 
     def _grow_in_python(self) -> GrownRounds:
         """Grow a round whose gradients, leaf values or scores need Python."""
-        before, grown = self.finished.n, self.grown
+        n_finished, grown = self.finished.n, self.grown
         if grown.forest is None:
             grown.n, grown.has_split = 1, False
             self._keep_average(np.ones(self.n_scores, dtype=bool))
             return grown
         renews = self.objective.renews_leaves
         self.objective.gradients(
-            self.scores, self.gradient, self.hessian, self.n_threads, before
+            self.scores, self.gradient, self.hessian, self.n_threads, n_finished
         )
         if self.spread is not None:
             self._begin_spread(self.spread)
-        round_index = self.first_round + before
+        round_index = self.first_round + n_finished
         sample = self._drawn(round_index, self.gradient, self.hessian)
         is_added, models = self.adds_while_growing and not renews, self._leaf_models()
         grown.has_split = self._call_grower(
             self.grower.grow,
             self.gradient,
             sample.hessian,
-            self.copy_weight,
+            self.unit_weight,
             sample.rows,
             self.scores if is_added else None,
             round_index,
             None if self.spread is None else self.spread.last.l2,
             models,
         )
-        if before == 0:
+        if n_finished == 0:
             self._keep_average_of_stumps()
         if grown.has_split and renews:
             self._renew_leaves(sample.hessian)
         self._keep_leaf_models(models)
-        if grown.n > before:
+        if grown.n > n_finished:
             self._add_new_trees(is_added)
             if self.spread is not None:
                 self._end_spread(self.spread)
         return grown
 
     def _leaf_models(self) -> LeafModels | None:
-        """What gets the linear models of the next trees; None: they are constant.
+        """A list for the linear leaf models of the next trees.
 
-        Those of the first round are.
+        None: leaves are constant, as those of the first round are.
         """
         is_first = self.finished.n == 0 and self.init_ensemble is None
         return [] if self.settings.linear_tree and not is_first else None
 
     def _keep_leaf_models(self, models: LeafModels | None) -> None:
-        """Count the rounds that have grown, and keep the models of their leaves."""
+        """Update the number of grown rounds, and keep the models of their leaves."""
         grown = self.grown
         assert grown.forest is not None
         grown.n = grown.forest.n_trees // self.n_scores
@@ -495,21 +500,22 @@ class Boosting(ScoredRounds):
         gradient: NDArray[np.float32],
         hessian: NDArray[np.float32] | None,
     ) -> sampling.Sample:
-        """The rows of a round."""
+        """The sampled rows of a round."""
         if self.sampler is None:
             return sampling.Sample(None, hessian)
         return self.sampler.draw(round_index, gradient, hessian, self.n_threads)
 
     def _begin_spread(self, spread: Spread) -> None:
+        """Begin a round of a distribution, with the gradients of its scores."""
         assert self.hessian is not None
         if spread.noise is None:
             self._measure_noise(spread)
         spread.begin(self.gradient, self.hessian)
 
     def _measure_noise(self, spread: Spread) -> None:
-        """Measure what the trees of a first round explain of noise.
+        """Measure how much of noise the trees of a first round explain.
 
-        That of an earlier model, if there is one, which began from the same scores.
+        If there is an earlier model, this is its first round, with its start scores.
         """
         assert self.hessian is not None
         gradient, hessian = self.gradient, self.hessian
@@ -517,15 +523,15 @@ class Boosting(ScoredRounds):
             gradient, hessian = np.empty_like(gradient), np.empty_like(hessian)
             start = initial_scores(self.objective.start, None, self.dataset.n_rows)
             spread.fresh_gradients(start, gradient, hessian, self.n_threads)
-        grown, rate = partial(self._grown_on, hessian), self.settings.learning_rate
-        spread.measure_noise(gradient, hessian, grown, row_keys(self.dataset), rate)
+        grow, rate = partial(self._grow_trees, hessian), self.settings.learning_rate
+        spread.measure_noise(gradient, hessian, grow, row_keys(self.dataset), rate)
 
-    def _grown_on(
+    def _grow_trees(
         self, hessian: NDArray[np.float32], k: int, gradients: NDArray[np.float32]
     ) -> tuple[Floats, float]:
-        """The values for all rows of a tree of score ``k`` for each gradient.
+        """Grow a tree of score ``k`` for each of some gradients, for `measure_noise`.
 
-        And the mean number of leaves of the trees.
+        Returns the values of the trees for all rows, and their mean number of leaves.
         """
         grower, n_leaves = self._grower(n_scores=1), 0
         changes = np.zeros((len(gradients), self.dataset.n_rows))
@@ -536,7 +542,7 @@ class Boosting(ScoredRounds):
             grower.grow(
                 gradient,
                 sample.hessian,
-                self.copy_weight if self.copy_weight is None else self.copy_weight[:1],
+                self.unit_weight if self.unit_weight is None else self.unit_weight[:1],
                 sample.rows,
                 None,
                 (MAX_DRAWS + index) << 32,
@@ -556,6 +562,7 @@ class Boosting(ScoredRounds):
         self._add_level(self._scored_rows(), level)
 
     def _call_grower(self, grow: Callable[..., Grown], *arguments: Any) -> Grown:
+        """Call a method of the grower; an error names the objective and the round."""
         try:
             return grow(*arguments)
         except FloatingPointError as error:
@@ -566,11 +573,12 @@ class Boosting(ScoredRounds):
             ) from error
 
     def _keep_average_of_stumps(self) -> None:
+        """Call `_keep_average` for the scores whose tree has no split."""
         assert self.grown.forest is not None
         self._keep_average(np.diff(self.grown.forest.arrays()[2]) == 1)
 
     def _keep_average(self, is_stump: NDArray[np.bool_]) -> None:
-        """Let classes whose first tree has no split predict their average.
+        """Set the start of classes whose first tree has no split to their average.
 
         LightGBM does the same.
         """
@@ -588,8 +596,8 @@ class Boosting(ScoredRounds):
     def _renew_leaves(self, counts: NDArray[np.float32] | None) -> None:
         """Replace the values of the leaves, before they are added to the scores.
 
-        Objectives with renewed leaves have constant hessians, so the hessians of a
-        sample, ``counts``, are the numbers of rows that each sampled row stands for.
+        Objectives with renewed leaves have constant hessians. So the hessians of a
+        sample, ``counts``, are the weights of the sampled rows.
         """
         forest = self.grower.forest
         nodes, leaves, *_ = forest.copy(forest.n_trees - 1).arrays()

@@ -1,4 +1,4 @@
-"""The boosting types besides gradient boosting: DART and random forests."""
+"""The other boosting types: DART and random forests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from skgoss.training.rounds import GrownRounds, Scored
 
 
 class Dropout(NamedTuple):
-    """The rounds whose trees are dropped while those of a new round are grown."""
+    """The rounds whose trees are dropped while a new round grows."""
 
     rounds: NDArray[np.intp]
     new_weight: float  # the weight of the new trees; that of each dropped round is 1
@@ -29,7 +29,7 @@ class Dropout(NamedTuple):
         return 1.0 / (self.new_weight + n) if n else 1.0
 
     def normalized(self, factor: Floats) -> Floats:
-        """The factors of all rounds, from those of the rounds before."""
+        """The factors of all rounds, from those of the earlier rounds."""
         n, new = len(self.rounds), np.append(factor, self.factor)
         new[self.rounds] *= n / (n + self.new_weight)
         return new
@@ -57,12 +57,12 @@ class Dart(Boosting):
         self._subtract(self._scored_rows(), self.dropout, factors)
         grown = super()._grow_in_python()
         if grown.n == before and len(self.dropout.rounds):
-            self._follow(self.finished)
+            self._continue_from(self.finished)
         return grown
 
     @property
     def _factors(self) -> Floats:
-        """The factors of the rounds that have grown."""
+        """The factors of the grown rounds."""
         assert self.grown.factors is not None
         return self.grown.factors
 
@@ -79,7 +79,7 @@ class Dart(Boosting):
         return Dropout(np.flatnonzero(random.random(n) < chance)[:limit], new_weight)
 
     def first(self, n_rounds: int) -> GrownRounds:
-        """A copy of the first rounds, with the factors that they had."""
+        """A copy of the first rounds, with the factors that they had then."""
         first = super().first(n_rounds)
         factors = self._no_factors
         for dropout in first.dropouts:
@@ -117,7 +117,7 @@ class Dart(Boosting):
     ) -> Floats:
         """Add the trees of a round, and those that it dropped, to scores.
 
-        Takes the factors of the rounds before and returns those of all rounds.
+        ``factor`` are the factors of the earlier rounds; returns those of all rounds.
         """
         dropout = self.grown.dropouts[index]
         factor = dropout.normalized(factor)
@@ -135,7 +135,7 @@ class Forest(Boosting):
     limits_steps = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        # The sums of the trees, without the start scores, of sets that were evaluated.
+        # The sums of the trees, without start scores, of evaluated sets.
         self.sums: dict[EvaluationSet, Floats] = {}
         super().__init__(*args, **kwargs)
 

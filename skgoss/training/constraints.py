@@ -22,10 +22,10 @@ from skgoss.utils.messages import warn
 UNBOUNDED = 0
 BOUNDINGS = {"basic": 1, "intermediate": 2, "advanced": 3}
 
-# The bin of a forced split of a column that cannot be split.
+# The bin of a forced split whose column has only one bin.
 NO_BIN = -1
 
-# The options with a value for each column, and the value of columns that are not named.
+# The options with a value for each column, and its default.
 PER_COLUMN = {
     "monotone_constraints": 0,
     "feature_contri": 1.0,
@@ -124,6 +124,7 @@ class _ConstraintReader(ColumnFinder):
     """Reads constraints, and finds the columns in them."""
 
     def sets(self, passed: Any) -> list[list[int]] | None:
+        """The interaction constraints as lists of column numbers."""
         if passed is None:
             return None
         if passed == "no_interactions":
@@ -153,6 +154,7 @@ class _ConstraintReader(ColumnFinder):
         return splits or None
 
     def _split(self, node: Any) -> ForcedSplit:
+        """The forced split of a node, without its children."""
         try:
             column, threshold = node["feature"], float(node["threshold"])
         except (KeyError, TypeError, ValueError) as error:
@@ -188,7 +190,7 @@ def _check_monotone(
 
 
 def _warn_of_penalty(settings: Settings) -> None:
-    """Warn of a penalty that takes the gain of constrained columns at every depth."""
+    """Warn of a penalty that removes the gain of constrained columns at every depth."""
     depths = {"num_leaves": settings.num_leaves - 1, "max_depth": settings.max_depth}
     limits = {name: depth for name, depth in depths.items() if depth > 0}
     name = min(limits, key=lambda name: limits[name])
@@ -244,12 +246,14 @@ def _feature_sets(sets: list[list[int]], dataset: BinnedDataset) -> FeatureSets:
 
 
 def _starts(numbers: NDArray[np.int32], size: int) -> NDArray[np.int64]:
+    """The start of each number's items, sorted by number, and the end."""
     return np.concatenate([[0], np.cumsum(np.bincount(numbers, minlength=size))])
 
 
 def _forced_bins(
     forced: list[ForcedSplit], dataset: BinnedDataset
 ) -> NDArray[np.int32]:
+    """The forced splits in terms of used features and bins: see `TreeConstraints`."""
     number = {column: j for j, column in enumerate(dataset.feature.tolist())}
     rows = []
     for split in forced:

@@ -1,4 +1,4 @@
-"""The callbacks of a fit in several processes, which the first process calls."""
+"""The callbacks of a fit in several processes, which rank 0 calls."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from skgoss.parameters.settings import Settings
 from skgoss.training.callback_api import Callback, CallbackEnv, EarlyStopException
 from skgoss.training.evaluation import EvalResult
 
-# The error of callbacks that call what all processes of a fit would have to call.
-_ONE_OF_SEVERAL = (
+# The error of callbacks that call a collective operation.
+_IN_ONE_PROCESS = (
     "Callbacks run in one of the processes that fit this model: they can predict and"
     " call reset_parameter, but not train, roll back or evaluate the model. Its metrics"
     " are in env.evaluation_result_list."
 )
 
-# Of the index of a round: whether the fit is over.
+# Called with the index of a round; returns whether the fit is over.
 AfterIndex = Callable[[int], bool]
 
 
@@ -30,7 +30,7 @@ class Changeable(Protocol):
 
 
 class RoundCalls(Protocol):
-    """What the loop calls before and after its rounds: see `CallbackList`."""
+    """The callbacks of a fit, as the loop calls them: see `CallbackList`."""
 
     may_skip: bool
 
@@ -48,10 +48,10 @@ class RoundCalls(Protocol):
 
 
 class Outcome(NamedTuple):
-    """What the callbacks of rank 0 have done to the fit.
+    """The effect of the callbacks of rank 0 on the fit.
 
-    They ended it by an `EarlyStopException` with the arguments ``stop``, or without one
-    if it ``is_over``. Or they have ``changed`` the values of settings.
+    They have ended it by an `EarlyStopException` with the arguments ``stop``, or
+    without one if it ``is_over``. Or they have ``changed`` the values of settings.
     """
 
     stop: tuple[int, list[EvalResult] | None] | None
@@ -62,16 +62,16 @@ class Outcome(NamedTuple):
 class DistributedCallbacks:
     """The callbacks of a fit in several processes.
 
-    Rank 0 calls the callbacks. It broadcasts what they have done to the fit before the
-    next round and after the last one. If they can only watch, or stop by the metrics,
-    nothing is sent: all ranks know the metrics, and stop by themselves.
+    Rank 0 calls the callbacks. It broadcasts their effect on the fit before the next
+    round and after the last one. If no callback can change the fit except by the
+    metrics, nothing is sent: all ranks have the metrics and stop at the same round.
 
     A callback has the attribute ``only_watches`` if it never changes a fit, and the
-    method ``on_other_ranks`` if it decides by the metrics alone: it returns a callback
-    that decides the same, and prints nothing.
+    method ``on_other_ranks`` if it decides by the metrics alone. This method returns a
+    callback that makes the same decisions and prints nothing.
 
-    Other ranks than 0 need not have ``callbacks``. ``after_round`` is called on rank 0:
-    see `CallbackList`, which ``make_list`` makes of the callbacks of each rank.
+    Ranks other than 0 need no ``callbacks``. ``after_round`` is called on rank 0: see
+    `CallbackList`, which ``make_list`` makes of the callbacks of each rank.
     """
 
     def __init__(
@@ -103,14 +103,14 @@ class DistributedCallbacks:
         self.may_skip = facts[0][2]
         self._settings = boosting.settings
         self._is_over = False
-        # Whether an exception comes from a callback, which may end the fit by it.
+        # Whether callbacks are called, so that an exception may end the fit.
         self._in_callbacks = False
 
     @contextmanager
     def _calling(self) -> Iterator[None]:
-        """Callbacks are called on one rank: they cannot reach the others."""
+        """The `with` body calls callbacks, on one rank: collectives are forbidden."""
         self._in_callbacks = True
-        with self.collectives.forbidden(_ONE_OF_SEVERAL):
+        with self.collectives.forbidden(_IN_ONE_PROCESS):
             yield
         self._in_callbacks = False
 
@@ -125,10 +125,10 @@ class DistributedCallbacks:
         return self._is_over
 
     def at_end(self) -> EarlyStopException | None:
-        has_heard = self._is_over and not self._is_first
+        is_informed = self._is_over and not self._is_first
         with self._calling():
             stop = self._local.at_end()
-        if not has_heard:
+        if not is_informed:
             self._is_over = True
             self._synchronize(stop)
         return stop
@@ -145,7 +145,7 @@ class DistributedCallbacks:
         self._local.close()
 
     def _synchronize(self, stop: EarlyStopException | None = None) -> bool:
-        """Do on all ranks what the callbacks of rank 0 have done there.
+        """Repeat on all ranks the effect of the callbacks of rank 0.
 
         Returns whether the fit is over.
         """
@@ -164,6 +164,7 @@ class DistributedCallbacks:
         return outcome.is_over
 
     def _outcome(self, stop: EarlyStopException | None) -> Outcome:
+        """The effect of the callbacks since the last call."""
         before, now = vars(self._settings), vars(self.boosting.settings)
         self._settings = self.boosting.settings
         return Outcome(

@@ -38,21 +38,21 @@ def ensemble(
     average: bool = False,
     n_threads: int = 1,
 ) -> Ensemble:
-    """Make an ensemble of the trees of a forest that were grown on a data set.
+    """Make an ensemble of the trees of a forest that was grown on a data set.
 
     The values of each round's trees are multiplied by its ``factors``, (n_rounds,).
     Then ``starts``, (n_rounds, n_scores), are added, one for each tree. ``linear`` has
     the linear models of the leaves, by round; it is empty if leaves are constant.
-    ``average`` tells whether predictions are means over rounds and not sums.
+    ``average`` means that predictions are means over rounds, and not sums.
     """
     nodes, leaves, leaf_start, words = forest.arrays()
     feature = nodes["feature"]
     sets, set_of = _sets(words, dataset, nodes, n_threads)
-    # Categorical columns have no bounds; they get one that is not used.
+    # Categorical columns have no bounds; they get a dummy.
     bounds = [b if len(b) else _NO_BOUND for b in dataset.upper_bounds]
     bound_start = np.cumsum([0, *map(len, bounds)])
     categorical, missing = dataset.categorical[feature], dataset.missing_type[feature]
-    # Where nothing is missing, LightGBM writes "left".
+    # For columns without missing values, LightGBM writes "left".
     missing_left = nodes["missing_left"] | (missing == NOTHING)
     cut = np.concatenate(bounds)[
         bound_start[feature] + np.where(categorical, 0, nodes["bin"])
@@ -108,6 +108,7 @@ def _values(
     starts: Floats,
     factors: Floats | None,
 ) -> Floats:
+    """The values of nodes or leaves, multiplied by factors, with the starts added."""
     values = items["value"].copy()
     if factors is not None:
         values *= np.repeat(np.repeat(factors, starts.shape[1]), n_of_tree)

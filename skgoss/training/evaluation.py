@@ -142,7 +142,7 @@ class EvaluationSet:
 
     name: str
     rows: Rows
-    # Whether the model learns from the rows: early stopping ignores them.
+    # Whether these are the training rows, which early stopping ignores.
     is_training: bool = False
     data: Any = None  # what the user passed
     metrics: Sequence[AnyMetric] = ()
@@ -151,11 +151,11 @@ class EvaluationSet:
 
     _warned: bool = field(default=False, init=False)
     _warned_of_nan: bool = field(default=False, init=False)
-    # What metrics get, once there are scores.
+    # The argument of metrics, without scores.
     _data: EvalData | None = field(default=None, init=False)
 
     def _measured(self) -> EvalData:
-        """What metrics get, sorted by query if there are queries, without scores."""
+        """The argument of metrics without scores; by query if there are queries."""
         rows = self.rows
         queries, partition, of_queries = rows.queries, rows.partition, None
         if partition is not None and queries is not None:
@@ -169,7 +169,7 @@ class EvaluationSet:
             None if queries is None else queries.boundaries,
             1,
             rows.source,
-            {},  # what metrics compute from targets and weights alone, for all rounds
+            {},  # a cache for values that depend only on targets and weights
             partition,
             of_queries,
             rows.output_weight,
@@ -245,5 +245,5 @@ class EvaluationSet:
 
 
 def loss_of(result: EvalResult) -> float:
-    """The metric, so that less is better."""
+    """The metric, with the sign of a loss: lower is better."""
     return -result.metric_value if result.maximize else result.metric_value

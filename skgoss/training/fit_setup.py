@@ -28,18 +28,17 @@ from skgoss.training.rounds import Rounds
 from skgoss.training.schedule import at_once
 from skgoss.utils.messages import about
 
-# Of fewer values, a tree takes less time than threads that wait for each other.
-_SMALL = 10_000
+# With fewer values, a tree takes less time than the synchronization of threads.
+_MIN_VALUES_FOR_THREADS = 10_000
 
 
 @dataclass(frozen=True, eq=False)
 class FitSetup:
-    """What a fit needs besides the rows.
+    """Everything that a fit needs in addition to its rows.
 
     A round has ``n_scores`` trees. ``make_metrics`` returns the metrics of evaluation
-    sets, the same whenever it is called, and ``init_ensemble`` has the trees of
-    ``init_model``. ``build_bins`` may stand for
-    `BinnedDataset.build`.
+    sets, always the same ones, and ``init_ensemble`` has the trees of ``init_model``.
+    ``build_bins`` replaces `BinnedDataset.build`.
     """
 
     settings: Settings
@@ -75,8 +74,8 @@ class FitSetup:
         self._check(objective)
         init_score, raw = self._init_score(rows), self._raw_columns(rows)
         dataset = self.binned(rows)
-        if objective.copies is not None:
-            # Their numbers have bits for the rows of the fit only.
+        if objective.frequency is not None:
+            # The records of weighted rows have too few bits for other row numbers.
             dataset = dataset.alone(n_threads)
         evaluation_sets = [self.evaluation_set(dataset, rows, named) for named in sets]
         if rows.partition is not None:
@@ -96,7 +95,7 @@ class FitSetup:
         )
 
     def _check(self, objective: Objective) -> None:
-        """Check that options and the earlier model fit the objective."""
+        """Check that options and the earlier model suit the objective."""
         settings = self.settings
         if self.init_ensemble is not None:
             self._check_earlier(self.init_ensemble)
@@ -200,10 +199,10 @@ class FitSetup:
 
 @dataclass(frozen=True, eq=False)
 class MultiOutputSetup(FitSetup):
-    """What a fit of several outputs needs besides the rows.
+    """Everything that a fit of several outputs needs in addition to its rows.
 
-    ``outputs`` are what the fit of each output needs, without an ``init_ensemble``, and
-    ``names`` what messages call them.
+    ``outputs`` are the setups of the outputs, without an ``init_ensemble``, and
+    ``names`` their names in messages.
     """
 
     outputs: Sequence[FitSetup] = ()
@@ -225,8 +224,9 @@ class MultiOutputSetup(FitSetup):
             self._check_earlier(self.init_ensemble)
         dataset = self.binned(rows)
         n_at_once, n_threads = 1, self.n_threads
-        is_small = dataset.n_rows * len(dataset.feature) < _SMALL
-        # Functions of users need not be ready to be called by several threads at once.
+        n_values = dataset.n_rows * len(dataset.feature)
+        is_small = n_values < _MIN_VALUES_FOR_THREADS
+        # Functions of users need not be thread-safe.
         if not (self.has_functions or is_small):
             n_at_once, n_threads = at_once(len(self.outputs), n_threads)
         begun: list[Boosting] = []
@@ -248,7 +248,7 @@ class MultiOutputSetup(FitSetup):
 
         def evaluation_set(named: EvaluationSet) -> EvaluationSet:
             if named.rows is rows and not is_complete:
-                # The scores of an output are only those of the rows that it learns.
+                # The scores of an output are only those of its own training rows.
                 named = replace(named, rows=replace(rows, binned=dataset))
             return self.evaluation_set(dataset, rows, named)
 

@@ -1,4 +1,4 @@
-"""Fits that advance together, round by round, as those of a cross-validation."""
+"""Fits that advance together, round by round, such as those of a cross-validation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from skgoss.training.callback_api import History
 from skgoss.training.evaluation import EvalResult, EvaluationSet
 from skgoss.training.loop import record
-from skgoss.training.rounds import MAX_FOLLOWING, Rounds
+from skgoss.training.rounds import MAX_PREFETCHED, Rounds
 from skgoss.training.schedule import Schedule
 from skgoss.utils.locks import CertainEnd
 
@@ -36,20 +36,20 @@ class Steps:
         return has_grown
 
     def results_of(self, index: int) -> list[EvalResult]:
-        """The metrics after a step; if the rounds have ended before, the last ones."""
+        """The metrics after a step, or the last ones if the rounds have ended."""
         return self.results[min(index, len(self.results) - 1)]
 
 
 class Lockstep(CertainEnd):
     """Fits that advance together, and grow in a loop as one fit does: see `Growing`.
 
-    Use it as a context manager: its threads end with the `with` body. ``n_at_once``
-    of the fits advance at the same time, and may be ``ahead`` rounds of the one that
-    `boost` was asked for. The results are the same for any number.
+    Use it as a context manager: its threads end with the `with` body. ``n_at_once`` of
+    the fits advance at the same time, and prefetch at most ``n_prefetched`` rounds. The
+    results are the same for any number.
     """
 
     def __init__(
-        self, fits: Sequence[Rounds], n_at_once: int = 1, ahead: int = 0
+        self, fits: Sequence[Rounds], n_at_once: int = 1, n_prefetched: int = 0
     ) -> None:
         first = fits[0]
         self.settings = first.settings
@@ -57,7 +57,7 @@ class Lockstep(CertainEnd):
         self.partition = first.partition
         self.index = -1
         self._fits = [Steps(rounds) for rounds in fits]
-        self._ahead = ahead
+        self._n_prefetched = n_prefetched
         self._schedule = Schedule([fit.advance for fit in self._fits], n_at_once)
 
     @property
@@ -78,18 +78,18 @@ class Lockstep(CertainEnd):
         self._expect(0)
 
     def _expect(self, n_rounds: int) -> None:
-        for fit in self._fits if self._ahead else ():
-            may_end = self._ahead <= MAX_FOLLOWING
-            fit.rounds.expect(n_rounds, is_watched=True, may_end=may_end)
+        for fit in self._fits if self._n_prefetched else ():
+            may_end = self._n_prefetched <= MAX_PREFETCHED
+            fit.rounds.expect(n_rounds, is_evaluated=True, may_end=may_end)
 
     def boost(self) -> bool:
-        """Let every fit grow the trees of one round.
+        """Grow the trees of one round of every fit.
 
-        Returns False if none could. A fit that cannot grow stays as it is.
+        Returns False if no fit could. A fit that cannot grow does not change.
         """
         self.index += 1
         left = self.settings.n_estimators - self.index - 1
-        self._schedule.reach(self.index + 1, max(0, min(self._ahead, left)))
+        self._schedule.reach(self.index + 1, max(0, min(self._n_prefetched, left)))
         return any(fit.n_grown > self.index for fit in self._fits)
 
     def evaluate(self) -> list[EvalResult]:
@@ -104,7 +104,7 @@ class Lockstep(CertainEnd):
         ]
 
     def histories(self) -> list[History]:
-        """The metrics of each fit, in the rounds that `boost` was asked for."""
+        """The metrics of each fit, without those of prefetched rounds."""
         histories: list[History] = [{} for _ in self._fits]
         for history, fit in zip(histories, self._fits, strict=True):
             for index in range(self.index + 1):

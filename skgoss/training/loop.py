@@ -25,11 +25,12 @@ from skgoss.training.evaluation import EvalResult, EvaluationSet
 from skgoss.training.rounds import Rounds
 from skgoss.utils.messages import warn
 
-# Of the index of a round and the ensemble so far: whether the fit is over.
+# Called with the index of a round and a function that returns the ensemble so far;
+# returns whether the fit is over.
 AfterRound = Callable[[int, Callable[[], Ensemble]], bool]
 
 # A fit that ends early warns if the user asked for at least this number of rounds.
-_MANY_ROUNDS = 500
+_MIN_ROUNDS_TO_WARN = 500
 
 
 @dataclass(frozen=True)
@@ -40,11 +41,11 @@ class Trained:
     # The number of rounds that early stopping kept; 0 without it.
     best_iteration: int = 0
     # Metrics by evaluation set and name: those of the best round after early stopping,
-    # else of the last round.
+    # otherwise those of the last round.
     best_score: dict[str, dict[str, float]] = field(default_factory=dict)
     # Metrics of all rounds: a list for each evaluation set and name.
     history: History = field(default_factory=dict)
-    # The predictions for the test rows of folds; None without folds.
+    # The out-of-fold predictions; None without folds.
     out_of_fold: OutOfFold | None = None
 
 
@@ -59,11 +60,11 @@ def train(
 ) -> Trained:
     """Boost round by round, at most ``n_rounds`` or ``settings.n_estimators`` times.
 
-    ``model`` is what callbacks get as the model, and ``history`` gets the metrics of
-    all rounds. After each round, ``after_round(round_index, ensemble)`` is called,
+    ``model`` is passed to callbacks as the model. The metrics of all rounds are added
+    to ``history``. After each round, ``after_round(round_index, ensemble)`` is called,
     where ``ensemble()`` returns the trees so far. Boosting stops if it returns True.
-    ValueError if a gradient or hessian is NaN or infinite, or a callback ends the fit
-    before the first round.
+    ValueError if a gradient or hessian is NaN or infinite, or if a callback ends the
+    fit before the first round.
     """
     history = {} if history is None else history
     n_expected = n_rounds or boosting.settings.n_estimators
@@ -71,7 +72,7 @@ def train(
     if n_expected > 1 and may_lag(callbacks):
         ends = after_round is not None or may_end(callbacks)
         expecting = boosting.expecting(
-            n_expected, is_watched=bool(boosting.sets) or ends, may_end=ends
+            n_expected, is_evaluated=bool(boosting.sets) or ends, may_end=ends
         )
     with expecting:
         stop = run(
@@ -87,7 +88,7 @@ def train(
 
 
 class Growing(Protocol):
-    """What grows in a loop: the rounds of one fit, or of several in lockstep."""
+    """The rounds that grow in a loop: those of one fit, or of several in lockstep."""
 
     settings: Settings
     first_round: int
@@ -115,10 +116,10 @@ def run(
 ) -> EarlyStopException | None:
     """Boost round by round, and call the callbacks.
 
-    If no tree of a round can be split, neither can those of later rounds. Callbacks of
-    users are still called for these, with the same metrics, as in LightGBM.
+    If no tree of a round can be split, no tree of later rounds can. Callbacks of users
+    are still called for these rounds, with the same metrics, as in LightGBM.
 
-    Returns what a callback ended the rounds with; None if none did.
+    Returns the exception by which a callback ended the rounds; None if none did.
     """
     first, n_planned = boosting.first_round, boosting.settings.n_estimators
     collectives = boosting.partition.collectives
@@ -131,7 +132,9 @@ def run(
             boosting,
             callbacks,
             after_round,
-            lambda called, after: CallbackList([*called, recorder], after),
+            lambda called, callbacks_after: CallbackList(
+                [*called, recorder], callbacks_after
+            ),
         )
     params = dict(vars(boosting.settings)) if callbacks else {}
     env_of = partial(
@@ -145,8 +148,10 @@ def run(
     n_grown: int | None = None  # the rounds before one in which no tree can be split
     try:
         for index in range(n_rounds or n_planned):
-            empty = partial(env_of, iteration=first + index, evaluation_result_list=[])
-            if caller.before_round(empty):
+            make_env = partial(
+                env_of, iteration=first + index, evaluation_result_list=[]
+            )
+            if caller.before_round(make_env):
                 break
             if n_grown is None and not boosting.boost():
                 n_grown = index
@@ -157,8 +162,8 @@ def run(
             elif caller.may_skip:
                 break
             assert env is not None
-            shown = env if is_new else env._replace(iteration=first + index)
-            if caller.after_round(shown, index, is_new=is_new):
+            current_env = env if is_new else env._replace(iteration=first + index)
+            if caller.after_round(current_env, index, is_new=is_new):
                 break
         stop = caller.at_end()
     except Exception as error:
@@ -175,16 +180,16 @@ def run(
 def _warn_of_fewer_rounds(
     boosting: Growing, n_grown: int | None, n_rounds: int | None
 ) -> None:
-    """Warn that rounds end before the number that the user has asked for.
+    """Warn that the fit has fewer rounds than the user has set.
 
-    ``n_grown`` of them could grow; None: all could, or a callback has ended them. Who
-    asks for few rounds does not miss the others. ``n_rounds`` of a search are stages,
-    of which nobody has asked for any.
+    ``n_grown`` rounds could grow; None: all could, or a callback has ended them. There
+    is no warning if the user has set few rounds, nor for the stages of a search, which
+    pass ``n_rounds``.
     """
     settings, is_first = boosting.settings, boosting.partition.collectives.rank == 0
-    is_asked = n_rounds is None and "n_estimators" in settings.explicit
-    is_missed = n_grown and settings.n_estimators >= _MANY_ROUNDS
-    if is_missed and is_asked and is_first:
+    is_explicit = n_rounds is None and "n_estimators" in settings.explicit
+    is_shorter = n_grown and settings.n_estimators >= _MIN_ROUNDS_TO_WARN
+    if is_shorter and is_explicit and is_first:
         warn(
             f"The fit ended after {n_grown} of {settings.n_estimators} rounds: no leaf"
             " can be split any further. Usually the model then fits the training data"
@@ -209,7 +214,7 @@ def result(
 def _stopped_early(
     boosting: Rounds, stop: EarlyStopException, history: History
 ) -> Trained:
-    """The model up to the best round, as the exception tells it."""
+    """The model up to the best round, which the exception contains."""
     best_score = by_name(stop.best_score or [])
     ensemble = boosting.ensemble()
     if ensemble.n_rounds == 0:
@@ -249,17 +254,17 @@ class Listener:
     may_lag = True
 
     def at_end(self) -> EarlyStopException | None:
-        """The last round is over; returns what ends the fit earlier after all."""
+        """Called after the last round; may return an exception to keep fewer rounds."""
         return None
 
     def close(self) -> None:
-        """The fit has ended, perhaps by an error."""
+        """Called when the fit has ended, even by an error."""
 
 
 def may_lag(callbacks: Sequence[Callback]) -> bool:
     """Whether no callback needs the model of its round.
 
-    Then later rounds may have begun when callbacks are called.
+    If so, later rounds may have begun when callbacks are called.
     """
     return all([getattr(callback, "may_lag", False) for callback in callbacks])
 
@@ -267,7 +272,7 @@ def may_lag(callbacks: Sequence[Callback]) -> bool:
 def may_end(callbacks: Sequence[Callback]) -> bool:
     """Whether a callback may end the fit before its last round.
 
-    Those that say nothing of it may, unless they only watch.
+    A callback without the attribute ``may_end`` may, unless it has ``only_watches``.
     """
     return any(
         [
@@ -331,13 +336,13 @@ class Recorder:
 def is_better(loss: float, best: float, min_delta: float = 0.0) -> bool:
     """Whether a loss is better than the best one so far.
 
-    It must be less by more than ``min_delta``. NaN is worse than any number.
+    It must be smaller by more than ``min_delta``. NaN is never better.
     """
     return best - loss > min_delta or (isnan(best) and not isnan(loss))
 
 
 def best_of(losses: Sequence[float]) -> int:
-    """The number of the best of some losses, the first of equal ones."""
+    """The index of the best of some losses, the first of equal ones."""
     best = 0
     for number, loss in enumerate(losses):
         if is_better(loss, losses[best]):
@@ -356,7 +361,7 @@ class Watch:
         self.value = nan
         self.results: list[EvalResult] = []
 
-    def see(self, iteration: int, value: float, results: list[EvalResult]) -> None:
+    def update(self, iteration: int, value: float, results: list[EvalResult]) -> None:
         """Compare the value of a round with the best one."""
         if is_better(-self.sign * value, -self.sign * self.value, self.min_delta):
             self.iteration, self.value, self.results = iteration, value, results
@@ -365,9 +370,9 @@ class Watch:
 class BestRound(Listener):
     """The callback that keeps the rounds up to the best one.
 
-    That is the best round of the first metric that is ever a number. A metric must
-    change by more than ``min_delta`` to be better: by its number in the list, or by the
-    only one.
+    That is the best round of the first metric that is not always NaN. A metric must
+    change by more than ``min_delta`` to be better: one number for all metrics, or a
+    list with one for each.
     """
 
     order = 30
@@ -392,7 +397,7 @@ class BestRound(Listener):
         for dataset, metric, value, *_ in results:
             watch = self.watches.get((dataset, metric))
             if watch is not None:
-                watch.see(env.iteration, value, results)
+                watch.update(env.iteration, value, results)
 
     def at_end(self) -> EarlyStopException | None:
         """Keep the rounds up to the best one."""
@@ -423,7 +428,7 @@ class BestRound(Listener):
         self.watches = {(watch.dataset, watch.metric): watch for watch in watches}
 
     def _stop(self, watch: Watch) -> EarlyStopException:
-        """What ends the rounds after the best one."""
+        """The exception that ends the fit with its best round."""
         return EarlyStopException(watch.iteration, watch.results)
 
 
@@ -431,8 +436,8 @@ class CallbackList:
     """The callbacks of a fit that are called before and after each round.
 
     They are sorted by their attribute ``order``. Those without it come first, in the
-    order in which they are passed. After those of a round, ``after_round`` is called
-    with the index of the round; if it returns True, the fit is over.
+    order in which they are passed. After the callbacks of a round, ``after_round`` is
+    called with the index of the round; if it returns True, the fit is over.
     """
 
     def __init__(
@@ -440,47 +445,50 @@ class CallbackList:
         callbacks: Sequence[Callback],
         after_round: Callable[[int], bool] | None = None,
     ) -> None:
-        self.before: list[Callback] = []
-        self.after: list[Callback] = []
+        self.callbacks_before: list[Callback] = []
+        self.callbacks_after: list[Callback] = []
         self._after_round = after_round
-        # Whether all callbacks say that they need no rounds that add no trees. From
-        # these, whose metrics are those of the round before, our own learn nothing.
+        # Whether no callback must be called for rounds that add no trees, whose metrics
+        # are those of the round before.
         self.may_skip = True
         for callback in sorted(callbacks, key=lambda c: getattr(c, "order", -1)):
             is_before = getattr(callback, "before_iteration", False)
-            (self.before if is_before else self.after).append(callback)
+            (self.callbacks_before if is_before else self.callbacks_after).append(
+                callback
+            )
             self.may_skip &= getattr(callback, "may_skip", False)
 
     def before_round(self, make_env: Callable[[], CallbackEnv]) -> bool:
-        """A round begins; returns whether it must not, as the fit is over."""
-        for callback in self.before:
+        """Call the callbacks before a round; returns whether the fit is over."""
+        for callback in self.callbacks_before:
             callback(make_env())
         return False
 
     def after_round(self, env: CallbackEnv, index: int, *, is_new: bool = True) -> bool:
-        """A round has ended; returns whether the fit is over.
+        """Call the callbacks after a round; returns whether the fit is over.
 
-        Not ``is_new``: no tree could grow, so the metrics are those of the last round,
-        and are not recorded again.
+        If the round is not ``is_new``, no tree could grow. Then the metrics are those
+        of the round before, and are not recorded again.
         """
-        for callback in self.after:
+        for callback in self.callbacks_after:
             if is_new or not isinstance(callback, Recorder):
                 callback(env)
         return self._after_round is not None and self._after_round(index)
 
     def at_end(self) -> EarlyStopException | None:
-        """The last round is over; returns what ends the fit earlier after all."""
-        for callback in self.after:
+        """Called after the last round; may return an exception to keep fewer rounds."""
+        for callback in self.callbacks_after:
             stop = callback.at_end() if isinstance(callback, Listener) else None
             if stop is not None:
                 return stop
         return None
 
     def stop_from(self, error: Any) -> EarlyStopException | None:
-        """What ends the rounds after an error; None if it is a failure.
+        """The exception by which a callback has ended the fit; None for other errors.
 
-        lightgbm's exception of the same name ends them, too. The result is a new
-        exception: the traceback of ``error`` would keep the rows of the fit alive.
+        lightgbm's exception of the same name also ends it. The result is a new
+        exception, because the traceback of ``error`` would keep the rows of the fit
+        alive.
         """
         names = [base.__name__ for base in type(error).__mro__]
         if EarlyStopException.__name__ not in names or not hasattr(error, "best_score"):
@@ -488,7 +496,7 @@ class CallbackList:
         return EarlyStopException(error.best_iteration, error.best_score)
 
     def close(self) -> None:
-        """The fit has ended, perhaps by an error."""
-        for callback in self.after:
+        """Called when the fit has ended, even by an error."""
+        for callback in self.callbacks_after:
             if isinstance(callback, Listener):
                 callback.close()

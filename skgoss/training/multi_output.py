@@ -1,9 +1,9 @@
 """Several outputs: a fit for each of them, side by side on the same bins.
 
-The loss, start scores, samples of rows and trees of an output depend on no other, so
-its trees are those of a fit of this output alone. Readers see one fit whose rounds have
-the trees of all outputs. A tree that several classes share (``multi_strategy``) is not
-grown here, but by the engine: `TreeGrower.grow`.
+The loss, start scores, samples of rows and trees of an output do not depend on the
+others, so its trees are those of a fit of this output alone. Readers see one fit whose
+rounds have the trees of all outputs. Trees that several classes share
+(``multi_strategy``) are not grown here, but by the engine: `TreeGrower.grow`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from skgoss.model.ensemble import Ensemble, side_by_side
 from skgoss.parameters.settings import Settings
 from skgoss.training.boosting import Boosting
 from skgoss.training.evaluation import EvaluationSet
-from skgoss.training.rounds import MAX_FOLLOWING, Change, GrownRounds, Rounds
+from skgoss.training.rounds import MAX_PREFETCHED, Change, GrownRounds, Rounds
 from skgoss.training.schedule import Schedule
 
 
@@ -35,7 +35,7 @@ class _Grown:
     has_ended: list[bool]
     # Whether a tree of the last round could be split.
     has_split: bool = True
-    following: _Grown | None = None
+    prefetched: _Grown | None = None
     ensemble: Ensemble | None = None
 
     @property
@@ -47,9 +47,9 @@ class MultiOutput(Rounds):
     """Fits of several outputs that advance together.
 
     An output whose trees can no longer be split is finished, as in a fit of it alone.
-    The others go on. ``outputs`` are the fits of the outputs, without evaluation sets.
-    ``n_at_once`` of them grow their trees at the same time; if it is 1, in the thread
-    that calls.
+    The others continue. ``outputs`` are the fits of the outputs, without evaluation
+    sets. ``n_at_once`` of them grow their trees at the same time; if it is 1, in the
+    calling thread.
     """
 
     keeps_scores = False
@@ -75,7 +75,7 @@ class MultiOutput(Rounds):
         # The rows of each evaluation set, as evaluation sets of the outputs.
         self._sets_of: dict[EvaluationSet, list[EvaluationSet]] = {}
         begun = [output.finished for output in self.outputs]
-        # See `Boosting`. While they change, it is not known what has grown.
+        # See `Rounds`. While the outputs change, ``grown`` is None.
         self.finished = _Grown(begun, [False] * len(outputs))
         self.grown: _Grown | None = self.finished
 
@@ -103,9 +103,9 @@ class MultiOutput(Rounds):
 
     def _grow(self) -> _Grown:
         outputs, has_ended = self.finished.outputs, self.finished.has_ended
-        if all(has_ended):  # each tries again, as a single fit does
+        if all(has_ended):  # all are tried again, as a single fit is
             has_ended = [False] * len(outputs)
-        running = [k for k, has_ended_ in enumerate(has_ended) if not has_ended_]
+        running = [k for k, is_ended in enumerate(has_ended) if not is_ended]
         rounds: dict[int, list[GrownRounds]] = {k: [] for k in running}
 
         def grow(k: int) -> bool:
@@ -113,26 +113,30 @@ class MultiOutput(Rounds):
             rounds[k].append(self.outputs[k].finished)
             return has_split
 
-        n_following = 0 if self._is_watched else self._n_expected
+        n_prefetched = 0 if self._is_evaluated else self._n_expected
         self.grown = None
         with Schedule([partial(grow, k) for k in running], self.n_at_once) as schedule:
-            schedule.reach(min(n_following + 1, MAX_FOLLOWING))
+            schedule.reach(min(n_prefetched + 1, MAX_PREFETCHED))
         grown: list[_Grown] = []
         for index in range(max(map(len, rounds.values()))):
-            now = {k: of_k[index] for k, of_k in rounds.items() if index < len(of_k)}
+            now = {
+                k: grown_k[index]
+                for k, grown_k in rounds.items()
+                if index < len(grown_k)
+            }
             outputs, has_ended = list(outputs), list(has_ended)
             for k, outputs[k] in now.items():
                 has_ended[k] = not outputs[k].has_split
             has_split = any(of_output.has_split for of_output in now.values())
             grown.append(_Grown(outputs, has_ended, has_split))
-        for one, other in pairwise(grown):
-            one.following = other
+        for current, following in pairwise(grown):
+            current.prefetched = following
         self.grown = grown[-1]
         return grown[0]
 
-    def rest(self) -> None:
+    def release_buffers(self) -> None:
         for output in self.outputs:
-            output.rest()
+            output.release_buffers()
 
     def rollback(self) -> None:
         with self._lock:
@@ -142,9 +146,9 @@ class MultiOutput(Rounds):
             for k, output in enumerate(self.outputs):
                 rounds, is_shorter = output.finished, output.finished.n <= n_rounds
                 outputs.append(rounds if is_shorter else output.first(n_rounds))
-                # If it has ended after these rounds, it ends there again.
+                # An output that had ended before has still ended.
                 has_ended.append(self.finished.has_ended[k] and is_shorter)
-            self._follow(_Grown(outputs, has_ended))
+            self._continue_from(_Grown(outputs, has_ended))
 
     def end(self, n_rounds: int) -> None:
         with self._lock:
@@ -176,26 +180,27 @@ class MultiOutput(Rounds):
             other._settle()
             for output, earlier in zip(self.outputs, other.outputs, strict=True):
                 output.resume(earlier, lambda evaluation_set: evaluation_set)
-            self.sets = [self._taken(e, with_metrics, other) for e in other.sets]
-            self.unlisted_sets = [
-                self._taken(e, with_metrics, other) for e in other.unlisted_sets
+            self.sets = [self._adopted(e, with_metrics, other) for e in other.sets]
+            self.on_demand_sets = [
+                self._adopted(e, with_metrics, other) for e in other.on_demand_sets
             ]
             self._finish(self.finished)
 
-    def _taken(
+    def _adopted(
         self,
         evaluation_set: EvaluationSet,
         with_metrics: Callable[[EvaluationSet], EvaluationSet],
         other: MultiOutput,
     ) -> EvaluationSet:
-        taken = with_metrics(evaluation_set)
+        """An evaluation set of another fit, for this fit."""
+        adopted = with_metrics(evaluation_set)
         is_training = evaluation_set.binned is None
-        self._sets_of[taken] = (
-            self._sets_of_outputs(taken)
+        self._sets_of[adopted] = (
+            self._sets_of_outputs(adopted)
             if is_training
             else other._sets_of[evaluation_set]
         )
-        return taken
+        return adopted
 
     def raw_scores(self, evaluation_set: EvaluationSet) -> NDArray[np.float64]:
         sets = self._sets_of[evaluation_set]
@@ -220,17 +225,17 @@ class MultiOutput(Rounds):
             make(rows=rows.select_output(k, *span)) for k, span in enumerate(self.spans)
         ]
 
-    def _follow(self, rounds: _Grown) -> None:
-        """Finish some rounds instead of those that are finished now."""
+    def _continue_from(self, rounds: _Grown) -> None:
+        """Replace the finished rounds by others, and their scores."""
         self.grown = None
-        sets = [self._sets_of[e] for e in (*self.sets, *self.unlisted_sets)]
+        sets = [self._sets_of[e] for e in (*self.sets, *self.on_demand_sets)]
         for k, output in enumerate(self.outputs):
-            output.sets = [of_outputs[k] for of_outputs in sets]
+            output.sets = [output_sets[k] for output_sets in sets]
             output.restore(rounds.outputs[k])
         self._finish(rounds)
 
     def _finish(self, rounds: _Grown) -> None:
-        """Finish what the outputs have finished instead of some rounds."""
+        """Finish some rounds, with what the outputs have finished."""
         outputs = [output.finished for output in self.outputs]
-        self.grown = replace(rounds, outputs=outputs, following=None)
+        self.grown = replace(rounds, outputs=outputs, prefetched=None)
         self.finished = self.grown

@@ -1,4 +1,4 @@
-"""How much of the noise of targets trees explain."""
+"""How much of the noise of targets is explained by trees."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ Keys = NDArray[np.uint64]
 # The number of trees of each score that measure the noise.
 NOISE_TREES = 4
 
-# Sums of integers over equal rows have at most so many bits.
-_BITS_OF_SUM = 62
+# The maximum number of bits of sums of integers over equal rows.
+_SUM_BITS = 62
 
 
 class Noise(NamedTuple):
-    """What trees explain of noise, as `Errors` tell."""
+    """How much of noise trees explain: see the methods of `Errors`."""
 
     explained: float  # by trees of the first score, of a learning rate of 1
-    shares: Sequence[float]  # by trees of each score
+    fractions: Sequence[float]  # by trees of each score
 
 
 class Errors(NamedTuple):
@@ -34,79 +34,79 @@ class Errors(NamedTuple):
     rows: TrainingRows
     slope: Floats
     curve: Floats
-    seen: Floats  # (n,): the slopes as far as trees can tell rows apart
+    # (n,): the slopes that trees see, because they see only sums over equal rows
+    visible: Floats
 
     @classmethod
-    def of(cls, rows: TrainingRows, slope: Floats, curve: Floats) -> Errors:
+    def from_derivatives(
+        cls, rows: TrainingRows, slope: Floats, curve: Floats
+    ) -> Errors:
         """The errors with these derivatives."""
         return cls(rows, slope, curve, slope)
 
     def explained(self, change: Floats) -> float:
         """About the logarithm of the ratio of errors before and after a change.
 
-        Those that have little weight in the mean have as little here.
+        The errors are weighted as in the mean.
         """
-        total_of = self.rows.sum_of
-        size = before = total_of(self.slope * self.slope)
-        if self.seen is not self.slope:
-            before = total_of(self.seen * self.seen)
-        after = self.seen + self.curve * change
+        total = self.rows.sum_of
+        size = before = total(self.slope * self.slope)
+        if self.visible is not self.slope:
+            before = total(self.visible * self.visible)
+        after = self.visible + self.curve * change
         after *= after
-        less = before - total_of(after)
-        return less / (2.0 * size - less) if size > 0 else 0.0
+        decrease = before - total(after)
+        return decrease / (2.0 * size - decrease) if size > 0 else 0.0
 
-    def share(self, change: Floats) -> float:
-        """The share of squared errors that the best multiple of a change explains."""
+    def explained_fraction(self, change: Floats) -> float:
+        """The fraction of squared errors explained by the best multiple of a change."""
         squares = np.zeros(len(self.slope))
-        known = self.curve > 0
-        np.divide(self.slope * self.slope, self.curve, out=squares, where=known)
+        is_curved = self.curve > 0
+        np.divide(self.slope * self.slope, self.curve, out=squares, where=is_curved)
         total = self.rows.sum_of(squares)
         size = self.rows.sum_of(self.curve * change * change)
         if not total * size > 0:
             return 0.0
-        along = self.rows.sum_of(self.seen * change)
-        return along / total * (along / size)
+        projection = self.rows.sum_of(self.visible * change)
+        return projection / total * (projection / size)
 
-    def as_noise(self, signs: Floats, equal: EqualRows) -> list[Errors]:
+    def with_random_signs(self, signs: Floats, equal: EqualRows) -> list[Errors]:
         """Errors of the same sizes, with random signs, once for each row of ``signs``.
 
-        Equal rows are in the same leaf of every tree, which sees only their sum. That
-        of m errors with signs of their own is about as large as the root of the sum of
-        their squares, so equal rows get one sign and such a sum.
+        Equal rows are in the same leaf of every tree, whose value depends only on their
+        sum. The sum of m errors with independent signs is about as large as the root of
+        the sum of their squares. So equal rows get one sign and such a sum.
         """
         size = equal.noise(self.slope)
-        return [self._replace(seen=sign * size) for sign in signs]
+        return [self._replace(visible=sign * size) for sign in signs]
 
 
 class EqualRows:
-    """The rows of all processes, by what distinguishes them.
+    """The rows of all processes, grouped by equality.
 
-    Rows of equal ``keys`` are equal. ``copies`` is the number of copies that each row
-    stands for. None: weights, if there are any, are not whole.
+    Rows with the same key are equal. ``frequency`` is the frequency weight of each row;
+    None if weights are not whole.
     """
 
     def __init__(
-        self, keys: Keys, rows: TrainingRows, copies: NDArray[np.uint32] | None
+        self, keys: Keys, rows: TrainingRows, frequency: NDArray[np.uint32] | None
     ) -> None:
         self.rows = rows
-        self.copies = None if copies is None else copies.astype(np.int64)
+        self.frequency = None if frequency is None else frequency.astype(np.int64)
         self.keys, self.group = np.unique(keys, return_inverse=True)
         is_alone = rows.collectives.n_ranks == 1
         self.are_distinct = is_alone and len(self.keys) == len(keys)
-        n_rows = len(keys) if copies is None else int(self.copies.sum())
+        n_rows = len(keys) if frequency is None else int(self.frequency.sum())
         n_rows = rows.collectives.total(n_rows)
-        self.n_bits = _BITS_OF_SUM - n_rows.bit_length()
-        # Those of copies are 1.
-        weight = rows.weight if copies is None else None
+        self.n_bits = _SUM_BITS - n_rows.bit_length()
+        weight = rows.weight if frequency is None else None
         self.weight = np.ones(len(keys)) if weight is None else weight
         self.total_weight = self.totals(self.weight)
 
     def noise(self, slope: Floats) -> Floats:
-        """What each row adds to the sum of independent errors of equal rows."""
-        size, total = (
-            np.sqrt(self.totals((self.weight * slope) ** 2)),
-            self.total_weight,
-        )
+        """The part of each row in the sum of independent errors of equal rows."""
+        size = np.sqrt(self.totals((self.weight * slope) ** 2))
+        total = self.total_weight
         return np.divide(size, total, out=np.zeros_like(size), where=total > 0)
 
     def totals(self, values: Floats) -> Floats:
@@ -118,45 +118,45 @@ class EqualRows:
         collectives = self.rows.collectives
         largest = max(collectives.all_gather(float(values.max(initial=0.0))))
         exponent = int(np.frexp(largest)[1]) - self.n_bits
-        whole = np.rint(np.ldexp(values, -exponent)).astype(np.int64)
-        whole = whole if self.copies is None else whole * self.copies
+        integers = np.rint(np.ldexp(values, -exponent)).astype(np.int64)
+        integers = integers if self.frequency is None else integers * self.frequency
         if self.are_distinct:
-            return np.ldexp(whole.astype(np.float64), exponent)
+            return np.ldexp(integers.astype(np.float64), exponent)
         sums = np.zeros(len(self.keys), dtype=np.int64)
-        np.add.at(sums, self.group, whole)
+        np.add.at(sums, self.group, integers)
         if collectives.n_ranks > 1:
-            sums = self._of_all_processes(sums)
+            sums = self._totals_of_all_processes(sums)
         return np.ldexp(sums[self.group].astype(np.float64), exponent)
 
-    def _of_all_processes(self, sums: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The sums over the rows of all processes, each computed by one of them."""
+    def _totals_of_all_processes(self, sums: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The sums over the rows of all processes, each computed by one process."""
         collectives = self.rows.collectives
         owner = (self.keys % np.uint64(collectives.n_ranks)).astype(np.intp)
-        to_owner = np.argsort(owner, kind="stable")
+        order = np.argsort(owner, kind="stable")
         cuts = np.cumsum(np.bincount(owner, minlength=collectives.n_ranks))[:-1]
 
         def by_owner(values: NDArray[Any]) -> list[NDArray[Any]]:
-            return np.split(values[to_owner], cuts)
+            return np.split(values[order], cuts)
 
-        asked = collectives.all_to_all(
+        received = collectives.all_to_all(
             list(zip(by_owner(self.keys), by_owner(sums), strict=True))
         )
         keys, group = np.unique(
-            np.concatenate([keys for keys, _ in asked]), return_inverse=True
+            np.concatenate([keys for keys, _ in received]), return_inverse=True
         )
         total = np.zeros(len(keys), dtype=np.int64)
-        np.add.at(total, group, np.concatenate([part for _, part in asked]))
-        ends = np.cumsum([len(keys) for keys, _ in asked])[:-1]
+        np.add.at(total, group, np.concatenate([part for _, part in received]))
+        ends = np.cumsum([len(keys) for keys, _ in received])[:-1]
         answers = collectives.all_to_all(np.split(total[group], ends))
         found = np.empty_like(sums)
-        found[to_owner] = np.concatenate(answers)
+        found[order] = np.concatenate(answers)
         return found
 
 
 def row_keys(dataset: BinnedDataset) -> Keys:
     """A number for each row that depends only on its bins.
 
-    So rows that no tree can tell apart have the same one, in any order of the rows.
+    So rows that no tree can distinguish have the same key, in any order of the rows.
     """
     keys = np.zeros(dataset.n_rows, dtype=np.uint64)
     for column in range(len(dataset.feature)):

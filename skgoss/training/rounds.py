@@ -26,19 +26,20 @@ from skgoss.utils.cancellation import CURRENT_SCOPE
 if TYPE_CHECKING:  # programs that only predict do not load what grows trees
     from skgoss._engine.training.forest import Forest as GrownTrees
     from skgoss._engine.training.grower import TreeGrower
-    from skgoss.training.spread import RoundOfSpread
+    from skgoss.training.spread import SpreadRound
 
 Floats = NDArray[np.float64]
 
 # Rows and the scores, (n_scores, n_rows), that trees are added to.
 Scored = tuple[BinnedRows, Floats]
 
-# Rounds that may grow at once, before the callbacks of the first: enough that no thread
-# waits for a slow round of another, and that Python's part of a round, whose caches are
-# cold after the kernels, counts for little. They are lost if a callback stops.
-MAX_FOLLOWING = 8
-# The same where nothing ends the rounds early, so that none can be lost.
-MAX_FOLLOWING_IF_NONE_ENDS = 32
+# The maximum number of rounds that grow at once, before the callbacks of the first one.
+# With several, no thread waits for a slow round of another, and the time of Python
+# counts for little: between rounds, Python runs with cold caches. If a callback ends
+# the fit, the other rounds are lost.
+MAX_PREFETCHED = 8
+# The same if nothing ends the fit early, so that none can be lost.
+MAX_PREFETCHED_IF_NONE_ENDS = 32
 
 # Of an attribute: the object, its name, and its new value.
 Change = tuple[object, str, object]
@@ -46,10 +47,10 @@ Change = tuple[object, str, object]
 
 @dataclass(eq=False)
 class GrownRounds:
-    """Some rounds of a fit: all that readers and later rounds see of them.
+    """Some rounds of a fit: all that readers and later rounds need of them.
 
-    Once they are finished, they do not change, but for `ensemble`, which is set when it
-    is first needed. The forest and the lists may also have later rounds. Only these are
+    Once they are finished, they do not change, except for `ensemble`, which is computed
+    on demand. The forest and the lists may also contain later rounds. Only these are
     dropped or changed: a fit that takes finished rounds back continues with copies.
     """
 
@@ -60,17 +61,17 @@ class GrownRounds:
     factors: Floats | None = None
     # The linear models of the leaves of each round.
     linear: list[LinearLeaves] = field(default_factory=list)
-    # What each round of a distribution leaves behind.
-    spread: list[RoundOfSpread] = field(default_factory=list)
-    # What each round of DART has dropped.
+    # The state of the spread of a distribution after each round.
+    spread: list[SpreadRound] = field(default_factory=list)
+    # The `Dropout` of each round of DART.
     dropouts: list[Any] = field(default_factory=list)
-    # Of evaluation sets of other rows than those of training, and of all sets if a
-    # round has been grown ahead: the raw scores, (n_scores, n_rows).
+    # The raw scores of evaluation sets, (n_scores, n_rows). Those of the training rows
+    # are among them only if rounds have been prefetched.
     scores: dict[EvaluationSet, Floats] = field(default_factory=dict)
     # Whether a tree of the last round could be split.
     has_split: bool = True
-    # The same with the next round, if it has grown before it is asked for.
-    following: GrownRounds | None = None
+    # The same rounds and the next one, if that is prefetched.
+    prefetched: GrownRounds | None = None
     ensemble: Ensemble | None = None
 
     def first(self, n: int) -> GrownRounds:
@@ -87,31 +88,30 @@ class GrownRounds:
             dropouts=self.dropouts[:n],
             scores={},
             has_split=True,
-            following=None,
+            prefetched=None,
             ensemble=None,
         )
 
 
 class Rounds(ABC):
-    """What boosts: `Boosting` and `MultiOutput`, with sets that are evaluated.
+    """The state of boosting, and evaluation sets: `Boosting` or `MultiOutput`.
 
     Readers see the rounds that are ``finished``. One assignment publishes the next one:
-    a new round, or one that has grown before and is ``following``. One thread at a time
-    trains.
+    a new round, or one that is ``prefetched``. One thread at a time trains.
     """
 
     settings: Settings
     dataset: BinnedDataset  # the training rows
-    # Which of the rows of all processes are those of the training set.
+    # The training rows among those of all processes.
     partition: RowPartition
     first_round: int  # the number of the first new round
 
-    # `GrownRounds`, or those of several outputs. The scores are those of the rounds
-    # that have ``grown``: the same object, unless a change goes on or has been
-    # interrupted, or rounds are following.
+    # `GrownRounds`, or those of several outputs. The scores are those of ``grown``. It
+    # is the same object as ``finished``, unless a change is in progress or has been
+    # interrupted, or rounds are prefetched.
     finished: Any
     grown: Any
-    # Whether finished rounds keep their scores while others are following.
+    # Whether finished rounds keep their scores while others are prefetched.
     keeps_scores = True
 
     def __init__(
@@ -124,11 +124,10 @@ class Rounds(ABC):
         # Makes an evaluation set of the training rows, for `eval_train`.
         self.make_training_set = make_training_set
         self.sets = list(sets)
-        # Those that are evaluated only when asked for.
-        self.unlisted_sets: list[EvaluationSet] = []
-        # The rounds that will be asked for, and how: see `expecting`.
+        self.on_demand_sets: list[EvaluationSet] = []
+        # See `expecting`.
         self._n_expected = 0
-        self._is_watched = self._may_end = True
+        self._is_evaluated = self._may_end = True
         self._lock = NonBlockingLock(
             "This Booster is already training a round: objectives, metrics and"
             " other threads must not train it at the same time."
@@ -149,7 +148,7 @@ class Rounds(ABC):
     def ensemble(self) -> Ensemble:
         """The trees of the finished rounds, in terms of columns and thresholds.
 
-        Any thread may ask for them, also while a round grows.
+        Any thread may call this, even while a round grows.
         """
 
     # --- Growing ----------------------------------------------------------------------
@@ -158,80 +157,79 @@ class Rounds(ABC):
         """Grow the trees of one round; returns whether a tree could be split.
 
         If none could, no trees are added, except constant trees in the first round. If
-        the round fails, it has not happened. RuntimeError if a round is going on;
-        ``begin`` is called as soon as none is.
+        the round fails, nothing changes. RuntimeError if a round is in progress; if
+        none is, ``begin`` is called before the round grows.
         """
         if (scope := CURRENT_SCOPE.get()) is not None:
             scope.check()
         self._n_expected = max(0, self._n_expected - 1)
-        following = self.finished.following
-        if following is not None:
-            self.finished = following
+        rounds = self.finished.prefetched
+        if rounds is not None:
+            self.finished = rounds
         else:
             with self._lock:
                 self._settle()
                 if begin is not None:
                     begin()
-                self.finished = following = self._grow()
-        return following.has_split
+                self.finished = rounds = self._grow()
+        return rounds.has_split
 
-    def expecting(self, n_rounds: int, *, is_watched: bool, may_end: bool) -> Expected:
-        """Let ``n_rounds`` rounds grow at once in the `with` body, if they can.
+    def expecting(
+        self, n_rounds: int, *, is_evaluated: bool, may_end: bool
+    ) -> Expected:
+        """Allow `boost` to prefetch rounds in a `with` body, which needs ``n_rounds``.
 
-        They are finished one by one, by `boost`, and nobody changes the fit meanwhile.
-        If they are watched, sets are evaluated after each. If they ``may_end``, the
-        body may do so before all are asked for.
+        Each call of `boost` finishes one of them. The body must not change the fit
+        otherwise. ``is_evaluated``: it evaluates the sets after each round.
+        ``may_end``: it may end before it has needed all rounds.
         """
-        return Expected(self, n_rounds, is_watched, may_end)
+        return Expected(self, n_rounds, is_evaluated, may_end)
 
-    def expect(self, n_rounds: int, is_watched: bool, may_end: bool) -> None:
-        """The same without a `with` body; 0: rounds not asked for are forgotten."""
-        self._forget_following()
+    def expect(self, n_rounds: int, is_evaluated: bool, may_end: bool) -> None:
+        """As `expecting`, until the next call; 0: prefetched rounds are dropped."""
+        self._drop_prefetched()
         self._n_expected = n_rounds
-        self._is_watched, self._may_end = is_watched, may_end
+        self._is_evaluated, self._may_end = is_evaluated, may_end
 
     @abstractmethod
     def _grow(self) -> Any:
-        """Grow a round, and perhaps more that are ``following``; returns the first.
+        """Grow a round, and perhaps prefetch more; returns the rounds with the new one.
 
         If no tree could be split, these are the finished rounds.
         """
 
     @abstractmethod
-    def rest(self) -> None:
-        """Free the memory that only growing needs; the next round takes it again."""
+    def release_buffers(self) -> None:
+        """Free the memory for growing trees; the next round allocates it again."""
 
     def _settle(self) -> None:
-        """Undo a change that has not been finished, and forget rounds that follow.
+        """Undo a change that has not been finished, and drop prefetched rounds.
 
-        Then the next change follows from the finished rounds alone. A change that
-        failed is not undone before: this takes time, and many are not used again.
+        So the next change depends only on the finished rounds. A change that failed is
+        not undone before, because this takes time, and many fits are not used again.
         """
-        self._forget_following()
+        self._drop_prefetched()
         if self.grown is not self.finished:
-            self._follow(self.finished)
+            self._continue_from(self.finished)
 
-    def _forget_following(self) -> None:
-        """Forget rounds that are not needed: `_settle` drops their trees."""
-        if self.finished.following is not None:
-            self.finished = replace(self.finished, following=None)
+    def _drop_prefetched(self) -> None:
+        """Drop prefetched rounds; `_settle` drops their trees."""
+        if self.finished.prefetched is not None:
+            self.finished = replace(self.finished, prefetched=None)
 
     @abstractmethod
-    def _follow(self, rounds: Any) -> None:
-        """Finish some rounds instead of those that are finished now."""
+    def _continue_from(self, rounds: Any) -> None:
+        """Replace the finished rounds by others, and their scores."""
 
     # --- Changes ----------------------------------------------------------------------
 
     @abstractmethod
     def changes(self, params: Mapping[str, Any]) -> list[Change]:
-        """What changes options of single trees, by any of their names."""
+        """The assignments that change options of single trees, by any name."""
 
     @abstractmethod
     def rollback(self) -> None:
-        """Forget the last round, as if it had not happened.
-
-        Trees of an earlier model stay.
-        """
+        """Drop the last round; trees of an earlier model stay."""
 
     @abstractmethod
     def set_leaf(self, tree: int, leaf: int, value: float) -> None:
@@ -239,32 +237,32 @@ class Rounds(ABC):
 
     @abstractmethod
     def end(self, n_rounds: int) -> None:
-        """Forget later rounds, for good.
+        """End the fit: keep the first ``n_rounds`` rounds.
 
-        Evaluation sets get the scores of the rounds that are kept. The training rows do
-        so for a distribution only, so no round can follow.
+        Evaluation sets get the scores of these rounds. The training rows do so only for
+        a distribution, so no other round can grow.
         """
 
     @abstractmethod
     def resume(
         self, other: Any, with_metrics: Callable[[EvaluationSet], EvaluationSet]
     ) -> None:
-        """Take over the trees and evaluation sets of a fit on other rows in these bins.
+        """Continue from a fit on other rows in the same bins: its trees and its sets.
 
         ``with_metrics`` makes evaluation sets of this fit from those of the other fit.
         """
 
     # --- Evaluation sets --------------------------------------------------------------
 
-    def add(self, evaluation_set: EvaluationSet, *, is_listed: bool = True) -> None:
+    def add(self, evaluation_set: EvaluationSet, *, on_demand: bool = False) -> None:
         """Add an evaluation set, with the scores of the trees so far.
 
-        It is evaluated after each round only if ``is_listed``.
+        It is evaluated after each round, or only ``on_demand``.
         """
         with self._lock:
             self._settle()
             self._start_scoring(evaluation_set)
-            (self.sets if is_listed else self.unlisted_sets).append(evaluation_set)
+            (self.on_demand_sets if on_demand else self.sets).append(evaluation_set)
 
     @abstractmethod
     def _start_scoring(self, evaluation_set: EvaluationSet) -> None:
@@ -275,7 +273,7 @@ class Rounds(ABC):
         """The raw scores of an evaluation set: the sum of the trees so far."""
 
     def learned_scores(self) -> Floats | None:
-        """The raw scores of the training rows of all processes, of a distribution."""
+        """The raw scores of the training rows of all processes, for distributions."""
         return None
 
     def evaluate(self) -> list[EvalResult]:
@@ -287,7 +285,7 @@ class Rounds(ABC):
     ) -> list[EvalResult]:
         """The metrics of some evaluation sets, and ``more`` metrics."""
         with self._lock:
-            if self.finished.following is None or not self.keeps_scores:
+            if self.finished.prefetched is None or not self.keeps_scores:
                 self._settle()
             results: list[EvalResult] = []
             for evaluation_set in sets:
@@ -302,11 +300,11 @@ class Rounds(ABC):
 
     def training_sets(self) -> list[EvaluationSet]:
         """The evaluation sets that are the training set, at least one."""
-        added = [e for e in (*self.sets, *self.unlisted_sets) if e.is_training]
+        added = [e for e in (*self.sets, *self.on_demand_sets) if e.is_training]
         if not added:
             assert self.make_training_set is not None
-            self.add(self.make_training_set(), is_listed=False)
-        return added or self.unlisted_sets[-1:]
+            self.add(self.make_training_set(), on_demand=True)
+        return added or self.on_demand_sets[-1:]
 
     def eval_train(self, more: Sequence[CustomMetric] = ()) -> list[EvalResult]:
         """The metrics of the training set after the last round.
@@ -321,26 +319,26 @@ class Rounds(ABC):
 
 
 class Expected(CertainEnd):
-    """A `with` body whose rounds may grow before they are asked for."""
+    """A `with` body whose rounds may be prefetched: see `Rounds.expecting`."""
 
     def __init__(
-        self, rounds: Rounds, n_rounds: int, is_watched: bool, may_end: bool
+        self, rounds: Rounds, n_rounds: int, is_evaluated: bool, may_end: bool
     ) -> None:
         self._rounds, self._n_rounds = rounds, n_rounds
-        self._kind = is_watched, may_end
+        self._conditions = is_evaluated, may_end
 
     def _begin(self) -> None:
-        self._rounds.expect(self._n_rounds, *self._kind)
+        self._rounds.expect(self._n_rounds, *self._conditions)
 
     def _end(self, *error: Any) -> None:
-        self._rounds.expect(0, *self._kind)
+        self._rounds.expect(0, *self._conditions)
 
 
 class ScoredRounds(Rounds):
-    """The scores of the rounds that have ``grown``.
+    """The scores of the ``grown`` rounds.
 
     Trees are added in the order of the rounds, so the scores are identical to those of
-    a fit that ends with them; subtracting trees would leave rounding errors.
+    a fit of these rounds; subtracting trees would leave rounding errors.
     """
 
     finished: GrownRounds
@@ -351,7 +349,7 @@ class ScoredRounds(Rounds):
     init_score: Floats | None  # the start scores of the training rows
     grower: TreeGrower  # made only if a column can be split
     can_split: bool
-    # Whether predictions are means of the trees and not sums.
+    # Whether predictions are means of the trees, and not sums.
     average_output = False
 
     def _reset_scores(self) -> None:
@@ -359,12 +357,13 @@ class ScoredRounds(Rounds):
         start, n_rows = self.grown.start, self.dataset.n_rows
         self.scores = initial_scores(start, self.init_score, n_rows)
         self.grown.scores = {}
-        for evaluation_set in (*self.sets, *self.unlisted_sets):
+        for evaluation_set in (*self.sets, *self.on_demand_sets):
             if evaluation_set.binned is not None:
                 start_scores = self._start_scores(evaluation_set.rows)
                 self.grown.scores[evaluation_set] = start_scores
 
     def _start_scores(self, rows: Rows) -> Floats:
+        """The scores of rows before the first round."""
         return initial_scores(self.grown.start, rows.init_score, len(rows.target))
 
     def _start_scoring(self, evaluation_set: EvaluationSet) -> None:
@@ -379,7 +378,7 @@ class ScoredRounds(Rounds):
         If ``added``, the grower has added them to the training scores.
         """
         scored_rows = self._scored_sets() if added else self._scored_rows()
-        # All rows find their leaves by their bins, also those outside the sample.
+        # All rows find their leaves by their bins, even those outside the sample.
         if scored_rows:
             self._add_rounds(scored_rows, self.grown.n - 1)
 
@@ -395,10 +394,13 @@ class ScoredRounds(Rounds):
                 self._add_level(scored_rows, spread[index].level)
 
     def _add_rounds(self, scored_rows: Sequence[Scored], first: int) -> None:
-        """Add the trees of all rounds from one on; of the last one, with its lines."""
+        """Add the trees of all rounds from ``first`` on.
+
+        If leaves are linear, this must be the last round.
+        """
         forest, linear = self.grower.forest, self.grown.linear
         for rows, scores in scored_rows:
-            table = rows.leaf_model_table(linear[-1]) if linear else None
+            leaf_models = rows.leaf_model_table(linear[-1]) if linear else None
             add_trees(
                 forest,
                 first * self.n_scores,
@@ -407,7 +409,7 @@ class ScoredRounds(Rounds):
                 self.n_threads,
                 scores,
                 rows.numbers,
-                table,
+                leaf_models,
             )
 
     def _trees_by_round(self) -> list[BinnedTrees]:
@@ -423,11 +425,11 @@ class ScoredRounds(Rounds):
 
     def _scored_sets(self) -> list[Scored]:
         """The rows and scores of the evaluation sets."""
-        if not (self.sets or self.unlisted_sets):
+        if not (self.sets or self.on_demand_sets):
             return []
         return [
             (evaluation_set.binned, self.grown.scores[evaluation_set])
-            for evaluation_set in (*self.sets, *self.unlisted_sets)
+            for evaluation_set in (*self.sets, *self.on_demand_sets)
             if evaluation_set.binned is not None
         ]
 
@@ -439,6 +441,7 @@ class ScoredRounds(Rounds):
             trees.add(rows, factor, self.n_threads, scores)
 
     def _new_trees(self) -> BinnedTrees:
+        """The trees of the last round."""
         forest = self.grower.forest
         first = forest.n_trees - self.n_scores
         trees = BinnedTrees(*forest.copy(first).arrays())
@@ -446,14 +449,15 @@ class ScoredRounds(Rounds):
         return trees._replace(linear=linear[-1] if linear else None)
 
     def _add_level(self, scored_rows: Sequence[Scored], level: Floats) -> None:
+        """Add the level of a round of a distribution to scores."""
         for _, scores in scored_rows:
             scores += level[:, None]
 
     def _scores_after(self, finished: GrownRounds) -> Floats:
         """The raw scores of the training rows after some rounds.
 
-        Trees are added in the order of the rounds, which gives the bits of a fit that
-        ends with them.
+        Trees are added in the order of the rounds, so the scores are identical to those
+        of a fit that ends with them.
         """
         scores = initial_scores(finished.start, self.init_score, self.dataset.n_rows)
         if finished.forest is None:
@@ -473,11 +477,12 @@ class ScoredRounds(Rounds):
             rows = evaluation_set.rows
             init_score = self.init_score if is_training else rows.init_score
             return initial_scores(np.zeros_like(finished.start), init_score, len(rows))
-        if is_training and finished.following is None:
+        if is_training and finished.prefetched is None:
             return self.scores
         return finished.scores[evaluation_set]
 
 
 def initial_scores(start: Floats, init_score: Floats | None, n_rows: int) -> Floats:
+    """The scores before the first round, (n_scores, n_rows)."""
     scores = np.repeat(start[:, None], n_rows, axis=1)
     return scores if init_score is None else scores + init_score

@@ -1,4 +1,4 @@
-"""A run: rounds that go on whenever more of them are asked for."""
+"""A run: a fit that advances by some rounds at a time."""
 
 from __future__ import annotations
 
@@ -15,33 +15,37 @@ from skgoss.training.rounds import Rounds
 
 
 def never() -> bool:
-    """What tells that there is no limit."""
+    """A limit that never ends a run."""
     return False
 
 
 class Run:
     """The rounds of a fit, which `advance` grows.
 
-    The evaluation sets are evaluated after each round, or, if only some losses are
-    needed, after 1, 2, 4, 8, ... rounds and after the last round of each `advance`. If
-    it ``rests``, it holds no histograms in between. Threads that share a run hold its
-    ``lock`` while they use it.
+    The evaluation sets are evaluated after each round, or, if not ``evaluates_all``,
+    after 1, 2, 4, 8, ... rounds and after the last round of each `advance`. If it
+    ``releases_buffers``, it has no histograms between two calls of `advance`. Threads
+    that share a run hold its ``lock`` while they use it.
     """
 
     def __init__(
-        self, rounds: Rounds, *, evaluates_all: bool = True, rests: bool = False
+        self,
+        rounds: Rounds,
+        *,
+        evaluates_all: bool = True,
+        releases_buffers: bool = False,
     ) -> None:
         self.rounds = rounds
         self.lock = Lock()
         self.n_grown = 0  # the rounds in which a tree could be split
         self.has_ended = False  # whether no more rounds will follow
         self.seconds = 0.0  # the time of all rounds
-        # The metrics by the numbers of rounds after which they were computed.
+        # The metrics by the number of rounds after which they were computed.
         self.results: dict[int, list[EvalResult]] = {}
-        # The first metric after them, so that less is better; not NaN.
+        # The first of these metrics, as a loss; not NaN.
         self.losses: dict[int, float] = {}
         self._evaluates_all = evaluates_all
-        self._rests = rests
+        self._releases_buffers = releases_buffers
 
     @property
     def n_rounds(self) -> int:
@@ -51,7 +55,7 @@ class Run:
     def advance(self, n_rounds: int, is_over: Callable[[], bool] = never) -> None:
         """Boost until there are ``n_rounds`` rounds; fewer if no tree can be split.
 
-        After each round, ``is_over`` tells whether the run ends with it.
+        ``is_over()`` returns, after each round, whether the run ends with it.
         """
         n = self.n_rounds
         if self.has_ended or n >= n_rounds:
@@ -60,7 +64,7 @@ class Run:
         expecting: AbstractContextManager[None] = nullcontext()
         if n_rounds - n > 1:
             expecting = self.rounds.expecting(
-                n_rounds - n, is_watched=True, may_end=is_over is not never
+                n_rounds - n, is_evaluated=True, may_end=is_over is not never
             )
         with expecting:
             while not self.has_ended and n < n_rounds:
@@ -72,8 +76,8 @@ class Run:
                 is_due = self._evaluates_all or is_last or n.bit_count() == 1
                 if is_due and n not in self.results:
                     self._evaluate(n)
-        if self._rests:
-            self.rounds.rest()
+        if self._releases_buffers:
+            self.rounds.release_buffers()
         self.seconds += time.perf_counter() - begin
 
     def _evaluate(self, n_rounds: int) -> None:
@@ -96,5 +100,5 @@ class Run:
         return list(self.losses)[best_of(list(self.losses.values()))]
 
     def end(self) -> None:
-        """Forget all but the metrics: no rounds follow."""
+        """End the run, and keep only the metrics."""
         del self.rounds

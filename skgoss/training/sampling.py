@@ -64,11 +64,10 @@ def make(
     queries: Queries | None = None,
     partition: RowPartition | None = None,
 ) -> Sampler | None:
-    """The sampler that the options ask for; rows with a target y > 0 are positive.
+    """The sampler for some options; None: all rows are used.
 
-    None: all rows are used.
-
-    The shape of ``weight`` is (1 or n_scores, n_rows).
+    Rows with a target y > 0 are positive. The shape of ``weight`` is
+    (1 or n_scores, n_rows).
     """
     partition = partition or RowPartition(len(y))
     if settings.data_sample_strategy == "goss":
@@ -125,12 +124,13 @@ class Bagging(Sampler):
         # round that draws it first.
         begin = round_index - round_index % self.settings.subsample_freq
         if begin != self.begin:
-            # The rows first: an interrupt may come in between.
+            # The rows are assigned first, because an interrupt may come in between.
             self.rows = self._bag(begin, n_threads)
             self.begin = begin
         return Sample(self.rows, hessian)
 
     def _bag(self, begin: int, n_threads: int) -> NDArray[np.uint32]:
+        """The rows of the bag of a round, or those of the first unit if it is empty."""
         kept, units = self._kept(begin, n_threads), self.units
         rows = self._rows_of(kept, n_threads)
         if not any(units.collectives.all_gather(len(rows) > 0)):
@@ -143,6 +143,7 @@ class Bagging(Sampler):
         return kept_rows(kept if self.unit is None else kept[self.unit], n_threads)
 
     def _kept(self, round_index: int, n_threads: int) -> NDArray[np.bool_]:
+        """A mask of the units in the bag of a round."""
         masks = [
             self._mask(fraction, round_index, n_threads) for fraction in self.fractions
         ]
@@ -166,9 +167,9 @@ class OneSideSampling(Sampler):
     """Gradient-based one-side sampling (G. Ke et al., NeurIPS 2017, Algorithm 2).
 
     The fraction ``top_rate`` of the rows, those with the largest gradients, is kept.
-    From the rest, the fraction ``other_rate`` of all rows is drawn at random, and
-    multiplied by (1 - top_rate) / other_rate. The first 1 / learning_rate rounds use
-    all rows, as in LightGBM.
+    From the other rows, the fraction ``other_rate`` of all rows is drawn at random,
+    with gradients and hessians multiplied by (1 - top_rate) / other_rate. The first 1 /
+    learning_rate rounds use all rows, as in LightGBM.
     """
 
     def __init__(
@@ -237,7 +238,7 @@ class OneSideSampling(Sampler):
         n_threads: int,
         is_constant: bool,
     ) -> NDArray[np.uint32]:
-        """Rows of this process in the sample of all rows: see `one_side_sample`."""
+        """The rows of this process in the sample of all rows: see `one_side_sample`."""
         partition, n_top, n_other = self.partition, self.n_top, self.n_other
         if self.numbers is None:
             self.numbers = partition.numbers.astype(np.uint32)

@@ -1,4 +1,4 @@
-"""Runs side by side: which one a free thread takes, and how all end together."""
+"""Runs that several threads advance side by side, and that end together."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ Result = TypeVar("Result")
 # An estimate: n threads make one fit faster by n to this power.
 _EFFICIENCY = 0.8
 
-# Seconds between two checks for signals, which only the main thread gets. On Windows, a
-# thread that waits gets none.
+# Seconds between two checks for signals, which only the main thread handles. On
+# Windows, it does not handle any while it waits.
 _SIGNAL_INTERVAL = 0.1
 
 
 def at_once(n_runs: int, n_threads: int) -> tuple[int, int]:
-    """How many runs advance at once, and how many of the threads each of them has."""
+    """The number of runs that advance at once, and the number of threads of each."""
     best = max(
         range(1, min(n_runs, n_threads) + 1),
         key=lambda n: (n * (n_threads // n) ** _EFFICIENCY, n),
@@ -50,11 +50,11 @@ def run_all(functions: Sequence[Callable[[], Result]], n_at_once: int) -> list[R
 class Schedule(CertainEnd):
     """Runs whose steps are done by several threads.
 
-    A free thread takes the run that has fallen behind most, the first of these. The
-    ``steps`` do the next step of a run and return whether the run goes on after it. If
-    ``n_at_once`` or the number of runs is 1, the thread that calls does them.
+    A free thread advances the run with the fewest steps, the first of these. The
+    ``steps`` do the next step of a run and return whether the run continues. If
+    ``n_at_once`` or the number of runs is 1, the calling thread does them.
 
-    It is a context manager, with whose body the threads end. If a step or the body
+    It is a context manager: its threads end with the `with` body. If a step or the body
     raises an error, all other steps are cancelled: they end within a round.
     """
 
@@ -65,14 +65,15 @@ class Schedule(CertainEnd):
         self._is_busy = [False] * n_runs
         self._has_ended = [False] * n_runs
         self._errors: dict[int, BaseException] = {}
-        self._n_asked = 0  # the steps that `reach` waits for
-        self._most_steps = 0  # how far a run may go
+        self._n_required = 0  # the steps that `reach` waits for
+        self._max_steps = 0  # of a run
         self._is_closed = False
         self._scope = CancelScope()
-        # Conditions are left by functions in Python, which an interrupt may skip: the
-        # main thread, which alone is interrupted, neither enters nor awaits one.
+        # The exit of a condition is a function in Python, which an interrupt may skip.
+        # So the main thread, the only one that is interrupted, neither enters nor
+        # awaits a condition.
         self._lock = threading.Lock()
-        self._may_go_on = threading.Condition(self._lock)
+        self._may_proceed = threading.Condition(self._lock)
         self._is_reached: SimpleQueue[None] = SimpleQueue()
         n_threads = min(n_at_once, n_runs)
         self._threads = [
@@ -97,75 +98,74 @@ class Schedule(CertainEnd):
     def _close(self) -> None:
         with self._lock:
             self._is_closed = True
-            self._may_go_on.notify_all()
+            self._may_proceed.notify_all()
         for thread in self._threads:
             thread.join()
 
-    def reach(self, n_steps: int, ahead: int = 0) -> None:
+    def reach(self, n_steps: int, n_prefetched: int = 0) -> None:
         """Wait until each run has done ``n_steps`` steps or has ended.
 
-        Free threads do up to ``ahead`` steps more, also afterwards.
-        The first error is raised, in the order of the runs; that of a step ahead, only
-        when it is asked for.
+        Free threads do up to ``n_prefetched`` more steps, even after that. The first
+        error of the ``n_steps`` steps is raised, in the order of the runs.
         """
         with self._lock:
-            self._n_asked = n_steps
-            self._most_steps = n_steps + (ahead if self._threads else 0)
-            self._may_go_on.notify_all()
+            self._n_required = n_steps
+            self._max_steps = n_steps + (n_prefetched if self._threads else 0)
+            self._may_proceed.notify_all()
         while self._threads and not self._has_reached():
             with suppress(Empty):
                 self._is_reached.get(timeout=_SIGNAL_INTERVAL)
         if not self._threads:
-            while not self._errors and (number := self._behind_most()) is not None:
+            while not self._errors and (number := self._next_run()) is not None:
                 self._do_step(number)
         for number, error in sorted(self._errors.items()):
             if self._n_done[number] < n_steps:
                 raise error
 
     def _has_reached(self) -> bool:
-        is_behind = [n < self._n_asked for n in self._n_done]
+        is_behind = [n < self._n_required for n in self._n_done]
         has_failed = any(is_behind[number] for number in self._errors)
         pairs = zip(is_behind, self._has_ended, strict=True)
         return has_failed or all(ended or not behind for behind, ended in pairs)
 
-    def _behind_most(self) -> int | None:
-        """The run that has fallen behind most; None if none may go on now."""
-        free = [
+    def _next_run(self) -> int | None:
+        """The run with the fewest steps that may continue; None: there is none."""
+        available = [
             number
             for number, n in enumerate(self._n_done)
-            if n < self._most_steps
+            if n < self._max_steps
             and not (self._is_busy[number] or self._has_ended[number])
         ]
-        return min(free, key=self._n_done.__getitem__, default=None)
+        return min(available, key=self._n_done.__getitem__, default=None)
 
     def _do_step(self, number: int) -> None:
-        goes_on, n_new = False, 0
+        continues, n_new = False, 0
         try:
-            goes_on, n_new = self._steps[number](), 1
+            continues, n_new = self._steps[number](), 1
         except BaseException as error:
             self._errors[number] = error
         self._n_done[number] += n_new
-        self._has_ended[number] = not goes_on
+        self._has_ended[number] = not continues
 
     def _work(self) -> None:
         """Do steps until the body of the schedule ends."""
         self._scope.adopt_thread()
-        while (number := self._taken()) is not None:
+        while (number := self._take_run()) is not None:
             self._do_step(number)
-            # The run is free again for this thread; one that waits has found no other.
+            # No other thread need be notified: this one can continue the run.
             with self._lock:
                 self._is_busy[number] = False
-                is_there = self._n_done[number] == self._n_asked
-                if (is_there or self._has_ended[number]) and self._has_reached():
+                is_reached = self._n_done[number] == self._n_required
+                if (is_reached or self._has_ended[number]) and self._has_reached():
                     self._is_reached.put(None)
 
-    def _taken(self) -> int | None:
-        """A run for this thread; None at the end of the body."""
+    def _take_run(self) -> int | None:
+        """Take a run for this thread; None at the end of the body."""
         with self._lock:
             while not self._is_closed:
-                number = self._behind_most()
+                number = self._next_run()
                 if number is not None:
                     self._is_busy[number] = True
                     return number
-                self._may_go_on.wait()
+                self._may_proceed.wait()
         return None

@@ -602,13 +602,13 @@ def test_other_rows_do_not_change_the_fit_that_they_continue():
     before = booster._fit.rounds
     n_trees = before.ensemble().n_trees
     booster.eval(dataset(rows=slice(30)), "unlisted")
-    n_sets = len(before.sets), len(before.unlisted_sets)
+    n_sets = len(before.sets), len(before.on_demand_sets)
     updated(booster, 0)
     booster.update(train_set=dataset(rows=slice(100)))
     after = booster._fit.rounds
     assert before is not after
     assert before.ensemble().n_trees == n_trees == len(before._trees_by_round())
-    assert (len(after.sets), len(after.unlisted_sets)) == n_sets
+    assert (len(after.sets), len(after.on_demand_sets)) == n_sets
 
 
 def test_leaves_of_dropped_trees_get_the_value_that_is_set():

@@ -26,10 +26,10 @@ class FakeEnsemble:
 class OneByOne:
     """A state of a fit that grows no rounds before they are asked for."""
 
-    def expecting(self, n_rounds, *, is_watched, may_end):
+    def expecting(self, n_rounds, *, is_evaluated, may_end):
         return nullcontext()
 
-    def expect(self, n_rounds, is_watched, may_end):
+    def expect(self, n_rounds, is_evaluated, may_end):
         """No round grows before it is asked for."""
 
 

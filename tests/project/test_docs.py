@@ -481,7 +481,7 @@ def test_unknown_files_and_names_are_found():
     `_engine/columns/`, `_engine/training/tree`, `loop.train(state)`,
     `columns.Columns`, `loop.Trained.ensemble`, and those that do not exist:
     `boosters.py`, `training/dataset_builder.py`, `_engine/training/splits`,
-    `loop.learn(state)`, `loop.Trained.trees`, `Boosting.burst`; not `Boosting.rest`"""
+    `loop.learn(state)`, `loop.Trained.trees`, `Boosting.burst`, not `Boosting.add`"""
     assert unknown(text) == [
         "boosters.py",
         "training/dataset_builder.py",

@@ -93,7 +93,7 @@ def facts(objective, scores, rows):
     objective.gradients(
         np.ascontiguousarray(scores[: shape[0], rows]), gradient, hessian, 1, 3
     )
-    weights = (objective.weight, objective.copies, objective.label_weight)
+    weights = (objective.weight, objective.frequency, objective.label_weight)
     return (
         objective.average,
         objective.start,

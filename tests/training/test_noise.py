@@ -80,7 +80,7 @@ def test_equal_rows_of_other_processes_count(n_ranks):
 
 def test_leaves_explain_as_much_as_of_errors_with_signs_of_their_own():
     group = np.unique(KEYS, return_inverse=True)[1]
-    errors = Errors.of(rows_of(), SLOPE, np.ones(N))
+    errors = Errors.from_derivatives(rows_of(), SLOPE, np.ones(N))
 
     def leaves(slope):
         """A tree with a leaf for all rows that it can tell apart."""
@@ -88,13 +88,15 @@ def test_leaves_explain_as_much_as_of_errors_with_signs_of_their_own():
 
     explained = []
     for _ in range(4000):
-        signed = Errors.of(rows_of(), RNG.choice([-1.0, 1.0], N) * SLOPE, np.ones(N))
+        signed = Errors.from_derivatives(
+            rows_of(), RNG.choice([-1.0, 1.0], N) * SLOPE, np.ones(N)
+        )
         change = leaves(signed.slope)
-        explained.append((signed.explained(change), signed.share(change)))
+        explained.append((signed.explained(change), signed.explained_fraction(change)))
     signs = RNG.choice([-1.0, 1.0], group.max() + 1)[group]
-    (noise,) = errors.as_noise(signs[None], EqualRows(KEYS, rows_of(), None))
-    change = leaves(noise.seen)
-    found = noise.explained(change), noise.share(change)
+    (noise,) = errors.with_random_signs(signs[None], EqualRows(KEYS, rows_of(), None))
+    change = leaves(noise.visible)
+    found = noise.explained(change), noise.explained_fraction(change)
     np.testing.assert_allclose(found, np.mean(explained, axis=0), rtol=0.05)
 
 

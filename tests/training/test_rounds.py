@@ -45,7 +45,7 @@ def test_rounds_that_need_no_python_grow_in_the_engine(params, in_engine):
     data = Dataset(table(400, 4, 5), y, group=[100] * 4)
     rounds = Booster({"verbose": -1, **params}, data)._fit.rounds
     assert rounds.grows_in_engine == in_engine
-    with rounds.expecting(9, is_watched=False, may_end=False):
+    with rounds.expecting(9, is_evaluated=False, may_end=False):
         has_split = rounds.boost() and rounds.boost()
         assert (rounds.grown.n > rounds.finished.n) == (in_engine and has_split)
     assert rounds.finished.n == 1 + has_split
@@ -55,11 +55,11 @@ def test_rounds_that_need_no_python_grow_in_the_engine(params, in_engine):
 # Many grow at once; `update` asks for them one by one.
 
 
-def grown(params, y, n_rounds, *, is_watched):
+def grown(params, y, n_rounds, *, is_evaluated):
     """The trees of a fit, or the error that ended it, and the number of rounds."""
     data = Dataset(table(400, 4, 5), y, weight=np.linspace(0.5, 2.0, 400))
     params = {"verbose": -1, "num_leaves": 7, "seed": 3, **params}
-    booster = Booster(params, data) if is_watched else None
+    booster = Booster(params, data) if is_evaluated else None
     try:
         if booster is None:
             booster = skgoss.train(params, data, n_rounds)
@@ -96,11 +96,11 @@ AMOUNTS = np.abs(smooth_target(table(400, 4, 5), 5)) + 0.1
     ],
 )
 def test_rounds_without_callbacks_are_those_of_updates(params, y):
-    ahead = grown(params, y, 30, is_watched=False)
-    assert ahead == grown(params, y, 30, is_watched=True)
-    assert ("in round" in ahead) == (params.get("learning_rate") == 1e9)
+    prefetched = grown(params, y, 30, is_evaluated=False)
+    assert prefetched == grown(params, y, 30, is_evaluated=True)
+    assert ("in round" in prefetched) == (params.get("learning_rate") == 1e9)
     if "min_split_gain" in params:
-        assert 0 < ahead.count("\nTree=") < 30
+        assert 0 < prefetched.count("\nTree=") < 30
 
 
 def lagging(env):
@@ -148,7 +148,7 @@ def test_rounds_that_nothing_can_end_grow_together(n_sets, calls, sizes):
     assert seen.found == sizes
 
 
-def test_rounds_ahead_end_with_their_scope():
+def test_prefetched_rounds_end_with_their_scope():
     asked = []
     scope = CancelScope(lambda: len(asked) == 5 or asked.append(None))
     with scope.entered(), pytest.raises(Cancelled):
@@ -210,8 +210,8 @@ CLASSES = {"objective": "multiclass", "num_class": 3}
 )  # fmt: skip
 def test_rounds_that_are_watched_may_grow_before_they_are_asked_for(params, y):
     """A callback that need not lag sees the same as one that must not."""
-    ahead = watched(params, y, may_lag=True)
-    assert ahead == watched(params, y, may_lag=False)
-    n_rounds = len(next(iter(ahead[-1]["valid_0"].values())))
+    lagging = watched(params, y, may_lag=True)
+    assert lagging == watched(params, y, may_lag=False)
+    n_rounds = len(next(iter(lagging[-1]["valid_0"].values())))
     if params.keys() & {"early_stopping_round", "min_split_gain", "learning_rate"}:
         assert 1 < n_rounds <= 30

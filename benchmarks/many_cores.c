@@ -105,7 +105,7 @@ typedef struct {
 typedef struct {
     int group;                /* of the tasks that hold up the same others; -1: none */
     int64_t number, first, end;
-    bool is_late;
+    bool is_deferred;
     void *name;
 } Task;
 
@@ -216,23 +216,23 @@ typedef struct {
 static Gate gates[MAX_CHUNKS];
 static int gate_of[MAX_CHUNKS];           /* by chunk; -1: it holds up nothing */
 static Ticks ready[MAX_CHUNKS];           /* by number; NEVER: it is held up */
-static int chunk_of[MAX_CHUNKS];          /* by number; -1: it has begun, or is late */
-static int late[MAX_CHUNKS];
+static int chunk_of[MAX_CHUNKS];          /* by number; -1: it has begun, or is deferred */
+static int deferred[MAX_CHUNKS];
 static const Ticks NEVER = INT64_MAX;
 
-/* Find out which tasks held up which; returns how many are late. */
+/* Find out which tasks held up which; returns how many are deferred. */
 static int find_gates(void)
 {
     static int gate_of_group[MAX_GROUPS];
-    int n_gates = 0, n_late = 0;
+    int n_gates = 0, n_deferred = 0;
     memset(gate_of_group, -1, sizeof(gate_of_group));
     for (size_t i = 0; i < phase.n_chunks; i++) {
         const Task *task = &phase.tasks[i];
         ready[i] = 0;
         chunk_of[i] = -1;
         gate_of[i] = -1;
-        if (task->is_late)
-            late[n_late++] = (int)i;
+        if (task->is_deferred)
+            deferred[n_deferred++] = (int)i;
         else
             chunk_of[task->number] = (int)i;
         if (task->group < 0)
@@ -254,7 +254,7 @@ static int find_gates(void)
     for (int i = 0; i < n_gates; i++)
         for (int64_t k = gates[i].first; k < gates[i].end; k++)
             ready[k] = NEVER;
-    return n_late;
+    return n_deferred;
 }
 
 /* The chunk of the task that is ready first; -1: none is. */
@@ -288,19 +288,19 @@ static void end_task(int chunk, Ticks until)
             ready[k] = gate->until + RELEASE_NS * ticks_per_us / 1000;
 }
 
-/* Each core that is free takes the task that was ready first, or else a late one, or waits. */
+/* Each core that is free takes the task that was ready first, or else a deferred one, or waits. */
 static void schedule_tasks(Ticks *busy, unsigned n_parts)
 {
-    int n_late = find_gates(), n_late_begun = 0;
-    int64_t n = (int64_t)phase.n_chunks - n_late;
+    int n_deferred = find_gates(), n_deferred_begun = 0;
+    int64_t n = (int64_t)phase.n_chunks - n_deferred;
     for (size_t n_ended = 0; n_ended < phase.n_chunks;) {
         unsigned core = 0;
         Ticks next;
         for (unsigned j = 1; j < n_parts; j++)
             core = busy[j] < busy[core] ? j : core;
         int chunk = first_ready(n, busy[core], &next);
-        if (chunk < 0 && n_late_begun < n_late)
-            chunk = late[n_late_begun++];
+        if (chunk < 0 && n_deferred_begun < n_deferred)
+            chunk = deferred[n_deferred_begun++];
         if (chunk >= 0) {
             busy[core] += phase.chunks[chunk].length;
             end_task(chunk, busy[core]);
@@ -770,9 +770,9 @@ EXPORT void span_run_loop(const PoolLoop *loop)
 
 /* As in skgoss/_engine/task_list.h. */
 typedef struct TaskList {
-    int (*run)(struct TaskList *list, ptrdiff_t number, int is_late, int thread);
-    void *(*name)(const struct TaskList *list, ptrdiff_t number, int is_late);
-    int64_t n_ready, n_begun, n_late, n_late_begun, n_open;
+    int (*run)(struct TaskList *list, ptrdiff_t number, int is_deferred, int thread);
+    void *(*name)(const struct TaskList *list, ptrdiff_t number, int is_deferred);
+    int64_t n_ready, n_begun, n_deferred, n_deferred_begun, n_open;
 } TaskList;
 
 static void run_tasks(void *data)
@@ -780,10 +780,10 @@ static void run_tasks(void *data)
     TaskList *list = data;
     bool counts = is_outermost();
     while (list->n_open > 0) {
-        Task task = {.is_late = list->n_begun == list->n_ready};
-        int64_t *next = task.is_late ? &list->n_late_begun : &list->n_begun;
+        Task task = {.is_deferred = list->n_begun == list->n_ready};
+        int64_t *next = task.is_deferred ? &list->n_deferred_begun : &list->n_begun;
         task.number = (*next)++;
-        task.name = list->name(list, task.number, task.is_late);
+        task.name = list->name(list, task.number, task.is_deferred);
         task.first = list->n_ready;
         if (counts) {
             end_piece(ticks());
@@ -791,7 +791,7 @@ static void run_tasks(void *data)
             phase.is_shared = phase.has_tasks = true;
             begin_piece(true);
         }
-        task.group = list->run(list, task.number, task.is_late, (int)part);
+        task.group = list->run(list, task.number, task.is_deferred, (int)part);
         task.end = list->n_ready;
         list->n_open--;
         if (counts && phase.n_chunks == MAX_CHUNKS)
@@ -808,10 +808,10 @@ static void run_tasks(void *data)
 /* The first task names the region. */
 EXPORT void span_run_tasks(TaskList *list, int n_threads)
 {
-    bool is_late = list->n_ready == 0;
+    bool is_deferred = list->n_ready == 0;
     if (list->n_open > 0)
         parallel(run_tasks, list, n_threads > 0 ? n_threads : 1, false,
-                 list->name(list, 0, is_late), NULL);
+                 list->name(list, 0, is_deferred), NULL);
 }
 
 /* ------------------------------------------------------------------ from Python */

@@ -83,7 +83,7 @@ static SIMD_INLINE double exponential_2(double x)
     return (1.0 + limited_exponential(remainder * LN2).remainder) * power_of_two(shifted);
 }
 
-/* exp(x) - 1 within 3 units in the last place, also where x is small. */
+/* exp(x) - 1 within 3 units in the last place, even where x is small. */
 static SIMD_INLINE double exponential_minus_1(double x)
 {
     scaled_exponential e = reduced_exponential(x);

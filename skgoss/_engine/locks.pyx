@@ -81,8 +81,8 @@ cdef class CertainEnd:
             try:
                 self._end(*error)
                 break
-            except KeyboardInterrupt as again:
-                interrupt = again
+            except KeyboardInterrupt as repeated:
+                interrupt = repeated
         if interrupt is not None:
             raise interrupt
 

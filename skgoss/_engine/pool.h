@@ -404,13 +404,13 @@ static void tasks_body(void *context, ptrdiff_t begin, ptrdiff_t end, int thread
     (void)end;
     while (read_count(&list->n_open) > 0) {
         int64_t number = take_next(&list->n_begun, &list->n_ready);
-        int64_t late = number < 0 ? take_next(&list->n_late_begun, &list->n_late) : -1;
-        if (number < 0 && late < 0) {
+        int64_t deferred = number < 0 ? take_next(&list->n_deferred_begun, &list->n_deferred) : -1;
+        if (number < 0 && deferred < 0) {
             await_tasks(list);
             continue;
         }
         int64_t n_ready = read_count(&list->n_ready);
-        list->run(list, number < 0 ? late : number, number < 0, thread);
+        list->run(list, number < 0 ? deferred : number, number < 0, thread);
         if (fetch_add(&list->n_open, -1) == 1 || read_count(&list->n_ready) > n_ready)
             announce();
     }

@@ -33,6 +33,6 @@ cdef inline uint64_t draw(uint64_t key, uint64_t index) noexcept nogil:
     return mix(key + index * <uint64_t>0x9E3779B97F4A7C15)
 
 
-cdef inline long below(uint64_t bits, uint64_t bound) noexcept nogil:
+cdef inline long bounded(uint64_t bits, uint64_t bound) noexcept nogil:
     """An integer in [0, bound), from 64 random bits and bound < 2**32."""
     return <long>(((bits >> 32) * bound) >> 32)

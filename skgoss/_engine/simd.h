@@ -12,9 +12,9 @@
  *     twice(x, n, x_out);
  *
  * Other such kernels may call `twice_body`, the body alone.
- * The compiler vectorizes. The three versions give the same bits as long as the body works element
- * by element, without sums across elements, and the build has -ffp-contract=off. Call a kernel on
- * blocks of some thousand elements, because each call goes through a table.
+ * The compiler vectorizes. The three versions give identical results as long as the body works
+ * element by element, without sums across elements, and the build has -ffp-contract=off. Call a
+ * kernel on blocks of some thousand elements, because each call goes through a table.
  *
  * Functions that such a body calls for each column or bin should be SIMD_INLINE, too. A call from
  * a version with vectors to a plain function costs about 60 cycles each way on Intel's processors,

@@ -19,12 +19,12 @@ from libc.stdint cimport int64_t
 
 cdef extern from "task_list.h" nogil:
     ctypedef struct TaskList:
-        int (*run)(TaskList* list, Py_ssize_t number, bint is_late, int thread) noexcept nogil
-        void* (*name)(const TaskList* list, Py_ssize_t number, bint is_late) noexcept nogil
+        int (*run)(TaskList* list, Py_ssize_t number, bint is_deferred, int thread) noexcept nogil
+        void* (*name)(const TaskList* list, Py_ssize_t number, bint is_deferred) noexcept nogil
         int64_t n_ready
         int64_t n_begun
-        int64_t n_late
-        int64_t n_late_begun
+        int64_t n_deferred
+        int64_t n_deferred_begun
         int64_t n_open
 
 cdef enum:

@@ -156,14 +156,14 @@ cdef struct TaskTrace:
 
 
 cdef int trace_task(
-    TaskList* tasks, Py_ssize_t number, bint is_late, int thread,
+    TaskList* tasks, Py_ssize_t number, bint is_deferred, int thread,
 ) noexcept nogil:
     """Trace a task, and add up to two other tasks."""
     cdef TaskTrace* traced = <TaskTrace*>tasks
-    cdef Py_ssize_t i = number + (traced.n if is_late else 0)
+    cdef Py_ssize_t i = number + (traced.n if is_deferred else 0)
     cdef int64_t n_added
     trace_body(&traced.trace, i, i + 1, thread)
-    if not is_late:
+    if not is_deferred:
         spin_lock(&traced.lock)
         n_added = min(<int64_t>2, traced.n - tasks.n_ready)
         fetch_add(&tasks.n_open, n_added)
@@ -172,19 +172,19 @@ cdef int trace_task(
     return -1
 
 
-def traced_tasks(Py_ssize_t n, Py_ssize_t n_late, int n_threads) -> NDArray[np.int32]:
-    """Run n empty tasks, which add one another, and ``n_late`` late ones.
+def traced_tasks(Py_ssize_t n, Py_ssize_t n_deferred, int n_threads) -> NDArray[np.int32]:
+    """Run n empty tasks, which add one another, and ``n_deferred`` deferred ones.
 
-    Returns the result of `traced`, with the late ones last.
+    Returns the result of `traced`, with the deferred ones last.
     """
-    trace = np.zeros((2, n + n_late + 1), dtype=np.int32)
+    trace = np.zeros((2, n + n_deferred + 1), dtype=np.int32)
     cdef int32_t[:, ::1] out = trace
     cdef TaskTrace context
     memset(&context, 0, sizeof(TaskTrace))
     context.trace, context.n = TraceLoop(&out[0, 0], &out[1, 0]), n
     context.tasks.run = trace_task
-    context.tasks.n_ready, context.tasks.n_late = min(n, 1), n_late
-    context.tasks.n_open = context.tasks.n_ready + n_late
+    context.tasks.n_ready, context.tasks.n_deferred = min(n, 1), n_deferred
+    context.tasks.n_open = context.tasks.n_ready + n_deferred
     with nogil:
         run_task_list(&context.tasks, n_threads)
-    return trace[:, :n + n_late]
+    return trace[:, :n + n_deferred]

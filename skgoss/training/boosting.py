@@ -217,7 +217,7 @@ class Boosting(ScoredRounds):
                 n_threads=self.n_threads,
             )
             if spread := finished.spread[: finished.n]:
-                states = np.array([of_round.state for of_round in spread])
+                states = np.array([spread_round.state for spread_round in spread])
                 grown = replace(grown, spread=states)
         else:
             start = self.objective.average if self.has_default_start else finished.start
@@ -233,7 +233,7 @@ class Boosting(ScoredRounds):
         """The constants added to the leaves of each round, (n_rounds, n_scores)."""
         starts = np.zeros((finished.n, self.n_scores))
         if spread := finished.spread[: finished.n]:
-            starts += [of_round.level for of_round in spread]
+            starts += [spread_round.level for spread_round in spread]
         starts[:1] += finished.start
         return starts
 
@@ -432,11 +432,11 @@ class Boosting(ScoredRounds):
             for evaluation_set in (*self.sets, *self.on_demand_sets)
             if n_rounds > 1 or evaluation_set.binned is not None
         )
-        now = [
+        current = [
             self.scores if e.binned is None else self.finished.scores[e] for e in sets
         ]
-        arrays = [[*map(np.empty_like, now)] for _ in range(n_rounds)]
-        return sets, [now, *arrays]
+        arrays = [[*map(np.empty_like, current)] for _ in range(n_rounds)]
+        return sets, [current, *arrays]
 
     def _grow_in_python(self) -> GrownRounds:
         """Grow a round whose gradients, leaf values or scores need Python."""
@@ -536,8 +536,11 @@ class Boosting(ScoredRounds):
         grower, n_leaves = self._grower(n_scores=1), 0
         changes = np.zeros((len(gradients), self.dataset.n_rows))
         for index in range(len(gradients)):
-            gradient, of_rows = gradients[index : index + 1], hessian[k : k + 1].copy()
-            sample = self._drawn(0, gradient, of_rows)
+            gradient, row_hessian = (
+                gradients[index : index + 1],
+                hessian[k : k + 1].copy(),
+            )
+            sample = self._drawn(0, gradient, row_hessian)
             grower.forest.drop(0)
             grower.grow(
                 gradient,
@@ -606,15 +609,15 @@ class Boosting(ScoredRounds):
             weight = counts[0].astype(np.float64) * (1.0 if weight is None else weight)
 
         start, order = self.grower.rows_by_leaf()
-        rows_of = np.split(order, start[1:-1])
+        leaf_rows = np.split(order, start[1:-1])
 
-        def values_of(sets: list[list[int]]) -> Floats:
+        def compute_values(sets: list[list[int]]) -> Floats:
             """The values of leaves that have the rows of some leaves."""
-            groups = [[rows_of[leaf] for leaf in chosen] for chosen in sets]
+            groups = [[leaf_rows[leaf] for leaf in chosen] for chosen in sets]
             return self.objective.renewed_leaves(self.scores[0], groups, weight)
 
-        values = values_of([[leaf] for leaf in range(len(leaves))])
+        values = compute_values([[leaf] for leaf in range(len(leaves))])
         if self.constraints is not None and self.constraints.sign is not None:
             sign = self.constraints.sign
-            values = constraints.clip_to_monotone(values, nodes, sign, values_of)
+            values = constraints.clip_to_monotone(values, nodes, sign, compute_values)
         forest.set_leaf_values(self.settings.learning_rate * values)

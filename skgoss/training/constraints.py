@@ -272,7 +272,7 @@ def clip_to_monotone(
     values: NDArray[np.float64],
     nodes: NDArray[Any],
     sign: NDArray[np.int8],
-    values_of: Callable[[list[list[int]]], NDArray[np.float64]],
+    compute_values: Callable[[list[list[int]]], NDArray[np.float64]],
 ) -> NDArray[np.float64]:
     """Clip the values of leaves so that the tree is monotone.
 
@@ -283,20 +283,22 @@ def clip_to_monotone(
     below a node have no larger loss than the node as a leaf.
 
     ``nodes`` have ``feature``, ``left`` and ``right``, in order of creation; for
-    ``sign``, see `TreeConstraints`. ``values_of`` computes the values of leaves that
-    have the rows of several leaves each. No leaf is in two of these lists.
+    ``sign``, see `TreeConstraints`. ``compute_values`` gets lists of leaves, which have
+    no leaf in common. It returns the value of a leaf with the rows of each list.
     """
-    below: dict[int, list[int]] = {~leaf: [leaf] for leaf in range(len(values))}
+    leaves_below: dict[int, list[int]] = {~leaf: [leaf] for leaf in range(len(values))}
     for index in range(len(nodes) - 1, -1, -1):
-        below[index] = below[nodes["left"][index]] + below[nodes["right"][index]]
+        leaves_below[index] = (
+            leaves_below[nodes["left"][index]] + leaves_below[nodes["right"][index]]
+        )
     unbounded = {~leaf: float(value) for leaf, value in enumerate(values)}
     for level in _compared_nodes(nodes, sign):
-        new = values_of([below[index] for index in level])
+        new = compute_values([leaves_below[index] for index in level])
         unbounded |= zip(level, new.tolist(), strict=True)
 
-    def value_of(index: int) -> float:
+    def value(index: int) -> float:
         if index not in unbounded:
-            unbounded[index] = float(values_of([below[index]])[0])
+            unbounded[index] = float(compute_values([leaves_below[index]])[0])
         return unbounded[index]
 
     values = values.copy()
@@ -312,7 +314,7 @@ def clip_to_monotone(
                 [np.clip(unbounded[child], *bounds[index]) for child in children]
             )
             if unbounded[low] > unbounded[high]:
-                middle = np.clip(value_of(index), *bounds[index])
+                middle = np.clip(value(index), *bounds[index])
             bounds[low] = (bounds[index][0], middle)
             bounds[high] = (middle, bounds[index][1])
     for leaf in range(len(values)):
@@ -325,8 +327,8 @@ def _compared_nodes(nodes: NDArray[Any], sign: NDArray[np.int8]) -> list[list[in
     level = {0: 0}
     compared: dict[int, list[int]] = {}
     for index, node in enumerate(nodes):
-        below = [int(child) for child in (node["left"], node["right"]) if child >= 0]
-        level |= dict.fromkeys(below, level[index] + 1)
+        inner = [int(child) for child in (node["left"], node["right"]) if child >= 0]
+        level |= dict.fromkeys(inner, level[index] + 1)
         if sign[node["feature"]]:
-            compared.setdefault(level[index], []).extend(below)
+            compared.setdefault(level[index], []).extend(inner)
     return [children for children in compared.values() if children]

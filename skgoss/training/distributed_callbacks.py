@@ -42,7 +42,7 @@ class RoundCalls(Protocol):
 
     def at_end(self) -> EarlyStopException | None: ...
 
-    def stop_from(self, error: Any) -> EarlyStopException | None: ...
+    def early_stop(self, error: Any) -> EarlyStopException | None: ...
 
     def close(self) -> None: ...
 
@@ -85,11 +85,11 @@ class DistributedCallbacks:
         self.collectives = boosting.partition.collectives
         self._is_first = self.collectives.rank == 0
         deciding = [c for c in callbacks if not getattr(c, "only_watches", False)]
-        by_metrics = [c for c in deciding if hasattr(c, "on_other_ranks")]
-        is_local = after_round is not None or len(by_metrics) < len(deciding)
+        metric_callbacks = [c for c in deciding if hasattr(c, "on_other_ranks")]
+        is_local = after_round is not None or len(metric_callbacks) < len(deciding)
         fact = (
             is_local,
-            len(by_metrics),
+            len(metric_callbacks),
             all(getattr(c, "may_skip", False) for c in callbacks),
         )
         facts = self.collectives.all_gather(fact)
@@ -97,7 +97,9 @@ class DistributedCallbacks:
         if not self._is_first:
             after_round = None
             callbacks = (
-                [] if self._broadcasts else [c.on_other_ranks() for c in by_metrics]
+                []
+                if self._broadcasts
+                else [c.on_other_ranks() for c in metric_callbacks]
             )
         self._local = make_list(callbacks, after_round)
         self.may_skip = facts[0][2]
@@ -133,8 +135,8 @@ class DistributedCallbacks:
             self._synchronize(stop)
         return stop
 
-    def stop_from(self, error: Any) -> EarlyStopException | None:
-        stop = self._local.stop_from(error)
+    def early_stop(self, error: Any) -> EarlyStopException | None:
+        stop = self._local.early_stop(error)
         if stop is None or not self._in_callbacks:
             return None
         if self._is_first:
@@ -165,10 +167,10 @@ class DistributedCallbacks:
 
     def _outcome(self, stop: EarlyStopException | None) -> Outcome:
         """The effect of the callbacks since the last call."""
-        before, now = vars(self._settings), vars(self.boosting.settings)
+        old, new = vars(self._settings), vars(self.boosting.settings)
         self._settings = self.boosting.settings
         return Outcome(
             None if stop is None else (stop.best_iteration, stop.best_score),
             self._is_over,
-            {name: now[name] for name in now if now[name] != before[name]},
+            {name: new[name] for name in new if new[name] != old[name]},
         )

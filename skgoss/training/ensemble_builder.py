@@ -47,7 +47,7 @@ def ensemble(
     """
     nodes, leaves, leaf_start, words = forest.arrays()
     feature = nodes["feature"]
-    sets, set_of = _sets(words, dataset, nodes, n_threads)
+    sets, set_index = _sets(words, dataset, nodes, n_threads)
     # Categorical columns have no bounds; they get a dummy.
     bounds = [b if len(b) else _NO_BOUND for b in dataset.upper_bounds]
     bound_start = np.cumsum([0, *map(len, bounds)])
@@ -60,7 +60,7 @@ def ensemble(
     n_leaves = np.diff(leaf_start)
     arrays = {
         "split_feature": dataset.feature[feature],
-        "threshold": np.where(categorical, set_of, cut),
+        "threshold": np.where(categorical, set_index, cut),
         "decision_type": (
             np.where(categorical, CATEGORICAL, missing_left * DEFAULT_LEFT)
             | missing << MISSING_SHIFT
@@ -98,25 +98,25 @@ def _linear(
             leaves.scaled(factor, 0.0)
             for leaves, factor in zip(linear, factors, strict=True)
         ]
-    to_leaves = np.repeat(starts.ravel(), n_leaves)
-    return LinearLeaves.joined(linear).scaled(1.0, to_leaves)
+    leaf_starts = np.repeat(starts.ravel(), n_leaves)
+    return LinearLeaves.joined(linear).scaled(1.0, leaf_starts)
 
 
 def _values(
     items: NDArray[Any],
-    n_of_tree: NDArray[np.int64],
+    tree_size: NDArray[np.int64],
     starts: Floats,
     factors: Floats | None,
 ) -> Floats:
     """The values of nodes or leaves, multiplied by factors, with the starts added."""
     values = items["value"].copy()
     if factors is not None:
-        values *= np.repeat(np.repeat(factors, starts.shape[1]), n_of_tree)
+        values *= np.repeat(np.repeat(factors, starts.shape[1]), tree_size)
     # Adding 0.0 would change -0.0, so trees without a constant are left out.
     added = np.flatnonzero(starts.ravel())
-    stop = np.cumsum(n_of_tree)
+    stop = np.cumsum(tree_size)
     for tree in added:
-        values[stop[tree] - n_of_tree[tree] : stop[tree]] += starts.flat[tree]
+        values[stop[tree] - tree_size[tree] : stop[tree]] += starts.flat[tree]
     return values
 
 
@@ -128,16 +128,16 @@ def _sets(
 ) -> tuple[CategorySets, NDArray[np.int64]]:
     """The categories that go left at categorical nodes, and each node's set."""
     is_chosen = nodes["last_word"] > nodes["first_word"]
-    set_of = np.cumsum(is_chosen) - 1
+    set_index = np.cumsum(is_chosen) - 1
     if not is_chosen.any():
-        return NO_SETS, set_of
+        return NO_SETS, set_index
     chosen = nodes[is_chosen]
     categories = [mapper.codes for mapper in dataset.used_mappers]
     n_bins = np.array([*map(len, categories)])
     size = np.array([codes.max(initial=-32) // 32 + 1 for codes in categories])
     feature = chosen["feature"]
     start = np.append(0, np.cumsum(size[feature]))
-    into = np.zeros(start[-1], dtype=np.uint32)
+    words_out = np.zeros(start[-1], dtype=np.uint32)
     categories_of_bins(
         words,
         chosen["first_word"].copy(),
@@ -147,9 +147,9 @@ def _sets(
         n_bins[feature],
         start,
         n_threads,
-        into,
+        words_out,
     )
-    return CategorySets(start, into), set_of
+    return CategorySets(start, words_out), set_index
 
 
 def constant(values: Floats, n_features: int, n_rows: int, mass: float) -> Ensemble:

@@ -157,9 +157,9 @@ class EvaluationSet:
     def _measured(self) -> EvalData:
         """The argument of metrics without scores; by query if there are queries."""
         rows = self.rows
-        queries, partition, of_queries = rows.queries, rows.partition, None
+        queries, partition, query_partition = rows.queries, rows.partition, None
         if partition is not None and queries is not None:
-            of_queries = queries.partition(partition.collectives)
+            query_partition = queries.partition(partition.collectives)
             first = queries.first_rows(partition.collectives)
             partition = replace(partition, runs=(first, queries.sizes))
         return EvalData(
@@ -171,7 +171,7 @@ class EvaluationSet:
             rows.source,
             {},  # a cache for values that depend only on targets and weights
             partition,
-            of_queries,
+            query_partition,
             rows.output_weight,
         )
 
@@ -183,9 +183,12 @@ class EvaluationSet:
         )
 
     def measure(
-        self, scores: Floats, n_threads: int, more: Sequence[CustomMetric] = ()
+        self,
+        scores: Floats,
+        n_threads: int,
+        custom_metrics: Sequence[CustomMetric] = (),
     ) -> list[EvalResult]:
-        """Compute all metrics, and ``more``, from raw scores, (n_scores, n_rows).
+        """Compute all metrics and custom ones from raw scores, (n_scores, n_rows).
 
         No two of the results have the same name.
         """
@@ -194,7 +197,7 @@ class EvaluationSet:
         # Predictions are computed once for all metrics with the same link.
         by_link: dict[int, EvalData] = {}
         results: list[Result] = []
-        for metric in (*self.metrics, *more):
+        for metric in (*self.metrics, *custom_metrics):
             link = metric.link
             if id(link) not in by_link:
                 predictions = raw

@@ -137,7 +137,7 @@ def run(
             ),
         )
     params = dict(vars(boosting.settings)) if callbacks else {}
-    env_of = partial(
+    new_env = partial(
         CallbackEnv,
         model,
         params,
@@ -149,7 +149,7 @@ def run(
     try:
         for index in range(n_rounds or n_planned):
             make_env = partial(
-                env_of, iteration=first + index, evaluation_result_list=[]
+                new_env, iteration=first + index, evaluation_result_list=[]
             )
             if caller.before_round(make_env):
                 break
@@ -158,7 +158,7 @@ def run(
             is_new = n_grown is None or index == 0
             if is_new:
                 results = boosting.evaluate() if boosting.sets else []
-                env = env_of(iteration=first + index, evaluation_result_list=results)
+                env = new_env(iteration=first + index, evaluation_result_list=results)
             elif caller.may_skip:
                 break
             assert env is not None
@@ -167,10 +167,10 @@ def run(
                 break
         stop = caller.at_end()
     except Exception as error:
-        stop = caller.stop_from(error)
+        stop = caller.early_stop(error)
         if stop is None:
             raise
-        recorder.complete(env or env_of(iteration=first, evaluation_result_list=[]))
+        recorder.complete(env or new_env(iteration=first, evaluation_result_list=[]))
     finally:
         caller.close()
     _warn_of_fewer_rounds(boosting, None if stop else n_grown, n_rounds)
@@ -421,8 +421,8 @@ class BestRound(Listener):
                 f"early_stopping: min_delta has {len(deltas)} values for the"
                 f" {len(names)} metrics {', '.join(names)}; pass one for each."
             )
-        delta_of = dict(zip(names, deltas, strict=False))
-        watches = [Watch(result, delta_of) for result in watched]
+        delta = dict(zip(names, deltas, strict=False))
+        watches = [Watch(result, delta) for result in watched]
         if self.first_metric_only:
             watches = [watch for watch in watches if watch.metric == names[0]]
         self.watches = {(watch.dataset, watch.metric): watch for watch in watches}
@@ -483,7 +483,7 @@ class CallbackList:
                 return stop
         return None
 
-    def stop_from(self, error: Any) -> EarlyStopException | None:
+    def early_stop(self, error: Any) -> EarlyStopException | None:
         """The exception by which a callback has ended the fit; None for other errors.
 
         lightgbm's exception of the same name also ends it. The result is a new

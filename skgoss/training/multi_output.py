@@ -119,18 +119,18 @@ class MultiOutput(Rounds):
             schedule.reach(min(n_prefetched + 1, MAX_PREFETCHED))
         grown: list[_Grown] = []
         for index in range(max(map(len, rounds.values()))):
-            now = {
+            current = {
                 k: grown_k[index]
                 for k, grown_k in rounds.items()
                 if index < len(grown_k)
             }
             outputs, has_ended = list(outputs), list(has_ended)
-            for k, outputs[k] in now.items():
+            for k, outputs[k] in current.items():
                 has_ended[k] = not outputs[k].has_split
-            has_split = any(of_output.has_split for of_output in now.values())
+            has_split = any(output.has_split for output in current.values())
             grown.append(_Grown(outputs, has_ended, has_split))
-        for current, following in pairwise(grown):
-            current.prefetched = following
+        for previous, prefetched in pairwise(grown):
+            previous.prefetched = prefetched
         self.grown = grown[-1]
         return grown[0]
 

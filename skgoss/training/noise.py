@@ -47,7 +47,7 @@ class Errors(NamedTuple):
     def explained(self, change: Floats) -> float:
         """About the logarithm of the ratio of errors before and after a change.
 
-        The errors are weighted as in the mean.
+        Each error, ``slope / curve``, is weighted by ``curve``, as in a leaf value.
         """
         total = self.rows.sum_of
         size = before = total(self.slope * self.slope)

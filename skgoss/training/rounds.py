@@ -281,16 +281,18 @@ class Rounds(ABC):
         return self.evaluate_sets(self.sets) if self.sets else []
 
     def evaluate_sets(
-        self, sets: Sequence[EvaluationSet], more: Sequence[CustomMetric] = ()
+        self, sets: Sequence[EvaluationSet], custom_metrics: Sequence[CustomMetric] = ()
     ) -> list[EvalResult]:
-        """The metrics of some evaluation sets, and ``more`` metrics."""
+        """The metrics of some evaluation sets, and ``custom_metrics``."""
         with self._lock:
             if self.finished.prefetched is None or not self.keeps_scores:
                 self._settle()
             results: list[EvalResult] = []
             for evaluation_set in sets:
                 scores = self.raw_scores(evaluation_set)
-                results += evaluation_set.measure(scores, self.n_threads, more)
+                results += evaluation_set.measure(
+                    scores, self.n_threads, custom_metrics
+                )
             return results
 
     @property
@@ -306,16 +308,22 @@ class Rounds(ABC):
             self.add(self.make_training_set(), on_demand=True)
         return added or self.on_demand_sets[-1:]
 
-    def eval_train(self, more: Sequence[CustomMetric] = ()) -> list[EvalResult]:
+    def eval_train(
+        self, custom_metrics: Sequence[CustomMetric] = ()
+    ) -> list[EvalResult]:
         """The metrics of the training set after the last round.
 
         The training set need not be among the evaluation sets.
         """
-        return self.evaluate_sets(self.training_sets(), more)
+        return self.evaluate_sets(self.training_sets(), custom_metrics)
 
-    def eval_valid(self, more: Sequence[CustomMetric] = ()) -> list[EvalResult]:
+    def eval_valid(
+        self, custom_metrics: Sequence[CustomMetric] = ()
+    ) -> list[EvalResult]:
         """The metrics of the evaluation sets that are not the training set."""
-        return self.evaluate_sets([e for e in self.sets if not e.is_training], more)
+        return self.evaluate_sets(
+            [e for e in self.sets if not e.is_training], custom_metrics
+        )
 
 
 class Expected(CertainEnd):

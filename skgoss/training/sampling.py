@@ -132,13 +132,13 @@ class Bagging(Sampler):
     def _bag(self, begin: int, n_threads: int) -> NDArray[np.uint32]:
         """The rows of the bag of a round, or those of the first unit if it is empty."""
         kept, units = self._kept(begin, n_threads), self.units
-        rows = self._rows_of(kept, n_threads)
+        rows = self._kept_rows(kept, n_threads)
         if not any(units.collectives.all_gather(len(rows) > 0)):
             kept[units.numbers == 0] = True
-            rows = self._rows_of(kept, n_threads)
+            rows = self._kept_rows(kept, n_threads)
         return rows
 
-    def _rows_of(self, kept: NDArray[np.bool_], n_threads: int) -> NDArray[np.uint32]:
+    def _kept_rows(self, kept: NDArray[np.bool_], n_threads: int) -> NDArray[np.uint32]:
         """The rows of the units that are kept."""
         return kept_rows(kept if self.unit is None else kept[self.unit], n_threads)
 
@@ -246,12 +246,12 @@ class OneSideSampling(Sampler):
         draws = one_side_draws(self.numbers, is_top, self.seed, round_index)
         is_kept = _smallest(draws, n_top + n_other, partition)
         rows = kept_rows(is_kept, n_threads)
-        others = rows[~is_top[rows]]
+        drawn_rows = rows[~is_top[rows]]
         if is_constant:
             hessian[:, rows] = 1.0
         factor = np.float32((partition.n_rows - n_top) / n_other)
         for derivative in (*gradient, *hessian):
-            derivative[others] *= factor
+            derivative[drawn_rows] *= factor
         return rows
 
 

@@ -183,10 +183,12 @@ def test_a_loop_within_a_loop_stays_on_its_thread():
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5, 100])
-@pytest.mark.parametrize(("n", "n_late"), [(0, 0), (0, 3), (1, 0), (2, 1), (300, 20)])
-def test_each_task_runs_once(n, n_late, n_threads):
+@pytest.mark.parametrize(
+    ("n", "n_deferred"), [(0, 0), (0, 3), (1, 0), (2, 1), (300, 20)]
+)
+def test_each_task_runs_once(n, n_deferred, n_threads):
     for _ in range(50):
-        visits, thread = threads.traced_tasks(n, n_late, n_threads)
+        visits, thread = threads.traced_tasks(n, n_deferred, n_threads)
         assert (visits == 1).all()
         assert ((thread >= 0) & (thread < n_threads)).all()
 

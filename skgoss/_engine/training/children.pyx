@@ -46,7 +46,7 @@ cdef bint may_split(const Shared* shared, const Workspace* ws, const Leaf* leaf)
 
 
 cdef int take_mask(Workspace* ws, Leaf* leaf) noexcept nogil:
-    """Give a leaf a mask of its own, a copy of its parent's; the root: of ones. 0 or NO_MEMORY."""
+    """Copy the parent's mask for a leaf, of ones for the root; returns 0 or NO_MEMORY."""
     cdef size_t n = ws.data.n_features
     cdef int mask = <int>fetch_add(&ws.pool.n_masks, 1)
     if ws.splittable[mask] == NULL:
@@ -259,26 +259,26 @@ cdef int list_small_leaf(
 
 cdef int list_small_siblings(Shared* shared, Siblings* siblings) noexcept nogil:
     """Search or list two small siblings; returns how many are listed."""
-    cdef Siblings both = siblings[0]
+    cdef Siblings pair = siblings[0]
     cdef int n = 0
-    if both.search_larger:
-        n = list_small_leaf(shared, both.ws, both.larger, siblings, n)
-    if both.search_smaller:
-        n = list_small_leaf(shared, both.ws, both.smaller, siblings, n)
+    if pair.search_larger:
+        n = list_small_leaf(shared, pair.ws, pair.larger, siblings, n)
+    if pair.search_smaller:
+        n = list_small_leaf(shared, pair.ws, pair.smaller, siblings, n)
     return n
 
 
 cdef int list_larger(Shared* shared, Siblings* siblings) noexcept nogil:
     """Search or list siblings of which only the smaller is small; returns how many are listed."""
-    cdef Siblings both = siblings[0]
-    if not both.search_larger:
-        return list_small_leaf(shared, both.ws, both.smaller, siblings, 0)
-    if both.ws.n_tiles > 0:
+    cdef Siblings pair = siblings[0]
+    if not pair.search_larger:
+        return list_small_leaf(shared, pair.ws, pair.smaller, siblings, 0)
+    if pair.ws.n_tiles > 0:
         return 1
-    subtract_rows(both.ws, &both)
-    siblings[0] = single_leaf(both.ws, both.larger, True)
-    if both.search_smaller:
-        search_small_leaf(shared, both.ws, both.smaller)
+    subtract_rows(pair.ws, &pair)
+    siblings[0] = single_leaf(pair.ws, pair.larger, True)
+    if pair.search_smaller:
+        search_small_leaf(shared, pair.ws, pair.smaller)
     return 1
 
 

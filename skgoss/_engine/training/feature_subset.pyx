@@ -150,7 +150,7 @@ cdef bint is_plain(const SubsetBuffers* buffers, int group) noexcept nogil:
 cdef void share_lanes(
     const SubsetSource* source, SubsetBuffers* buffers, Binned* out,
 ) noexcept nogil:
-    """Assign groups to lanes, in their order, as many to each as fit."""
+    """Assign groups to lanes in their order; each lane takes all that fit."""
     cdef int size = 1
     cdef int group, i
     out.n_lanes = 0

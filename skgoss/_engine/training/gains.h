@@ -154,7 +154,7 @@ static SIMD_INLINE double clamp(double x, double lower, double upper)
 }
 
 /* A lower bound of log(1 + x), at most 4% too small, for x >= 0. It never decreases as x grows,
-   and has the same bits on every machine, unlike functions of the C library. Between two powers
+   and is identical on every machine, unlike functions of the C library. Between two powers
    of two, log m >= 2 - 4 / (m + 1), and log m is above its chord, which leads to the next power
    without a jump. So rounding errors of x change little, such as those of outputs of -1, which
    leaves have whose counts are all 0. */

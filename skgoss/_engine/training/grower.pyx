@@ -31,7 +31,7 @@ from skgoss._engine.training.workspace cimport (
 cdef enum:
     # The minimum number of updates and visits of bins in the roots of a round for each thread.
     MIN_ROOT_WORK_PER_THREAD = 64000
-    # A thread grows a tree of its own only if its root has more updates.
+    # A tree is grown by one thread only if its root has more updates.
     MIN_UPDATES_PER_WAVE = 20000
 
 # Row numbers and counts of rows have 31 bits.
@@ -43,7 +43,7 @@ MAX_DRAWS: int = 30
 
 
 cdef raise_status(int status):
-    """Raise the error of a status, except those with an exception of their own."""
+    """Raise the error of a status, unless its exception exists already."""
     if status == NO_MEMORY:
         raise MemoryError("could not allocate memory for growing trees")
     if status == NOT_FINITE:
@@ -423,7 +423,7 @@ cdef class TreeGrower:
     ):
         """Grow the trees of the n scores from ``first`` on.
 
-        Each is grown by a thread of its own (``tree_per_thread``), or all by all threads.
+        One thread grows each tree (``tree_per_thread``), or all threads grow all trees together.
         """
         cdef Round* rounds = <Round*>calloc(n, sizeof(Round))
         cdef Workspace* workspaces = self.workspaces
@@ -490,20 +490,20 @@ cdef class TreeGrower:
         in each leaf.
         """
         cdef const Workspace* ws = &self.workspaces[0]
-        cdef const Leaf* at
+        cdef const Leaf* grown
         cdef const uint64_t* records
         cdef int64_t i
         cdef int leaf
         start = np.zeros(ws.n_leaves + 1, dtype=np.int64)
         cdef int64_t[::1] start_out = start
         for leaf in range(ws.n_leaves):
-            at = &ws.leaves[leaf]
-            start_out[leaf + 1] = start_out[leaf] + at.end - at.begin
+            grown = &ws.leaves[leaf]
+            start_out[leaf + 1] = start_out[leaf] + grown.end - grown.begin
         rows = np.empty(start_out[ws.n_leaves], dtype=np.int64)
         cdef int64_t[::1] rows_out = rows
         for leaf in range(ws.n_leaves):
-            at = &ws.leaves[leaf]
-            records = ws.records[at.buffer] + at.begin
-            for i in range(at.end - at.begin):
+            grown = &ws.leaves[leaf]
+            records = ws.records[grown.buffer] + grown.begin
+            for i in range(grown.end - grown.begin):
                 rows_out[start_out[leaf] + i] = position_of(ws, records[i])
         return start, rows

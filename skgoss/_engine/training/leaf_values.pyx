@@ -70,7 +70,7 @@ cdef void visit_rows(
 
 
 cdef struct VisitLoop:
-    # Each thread visits a share of the rows in all trees.
+    # Each thread visits a range of the rows in all trees.
     Workspace* trees
     const Round* rounds
     int n_trees

@@ -43,10 +43,10 @@ cdef struct LeafModelLoop:
     Shared* shared
 
 
-cdef int compare_work(const void* one, const void* other) noexcept nogil:
+cdef int compare_work(const void* first, const void* second) noexcept nogil:
     """The order of tasks: those with the most work first."""
-    cdef const LeafModelTask* a = <const LeafModelTask*>one
-    cdef const LeafModelTask* b = <const LeafModelTask*>other
+    cdef const LeafModelTask* a = <const LeafModelTask*>first
+    cdef const LeafModelTask* b = <const LeafModelTask*>second
     return (a.p * a.n < b.p * b.n) - (a.p * a.n > b.p * b.n)
 
 

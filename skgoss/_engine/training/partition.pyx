@@ -237,7 +237,7 @@ cdef Py_ssize_t count_remaining(
 
 
 cdef struct GatherLoop:
-    # Each thread gets a share of the rows of a leaf.
+    # Each thread gets a range of the rows of a leaf.
     const Workspace* ws
     const uint64_t* records
     uint64_t* out

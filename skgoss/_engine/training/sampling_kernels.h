@@ -169,12 +169,12 @@ SIMD_KERNEL(draw_rows, (uint64_t row_key, const uint32_t *restrict rows,
 SIMD_KERNEL(keep_between, (const uint32_t *values, uint32_t low, uint32_t high, ptrdiff_t n,
              uint8_t *kept_out, int64_t *n_below), (values, low, high, n, kept_out, n_below))
 {
-    uint32_t below = 0;
+    uint32_t n_lower = 0;
     for (ptrdiff_t i = 0; i < n; i++) {
         kept_out[i] = values[i] - low <= high - low;
-        below += values[i] < low;
+        n_lower += values[i] < low;
     }
-    *n_below += below;
+    *n_below += n_lower;
 }
 
 /* Adds 1 to the numbers that equal `threshold`, except for the first `n_left` of them. */

@@ -9,7 +9,7 @@ from libc.string cimport memcpy, memmove, memset
 import numpy as np
 
 from skgoss._engine.bits cimport bit_length
-from skgoss._engine.random cimport BAGGING, ONE_SIDE, below, draw, key
+from skgoss._engine.random cimport BAGGING, ONE_SIDE, bounded, draw, key
 from skgoss._engine.threads cimport parallel_shares, run_shares
 
 cdef extern from "sampling_kernels.h" nogil:
@@ -71,7 +71,7 @@ cdef int sample_features(
         memcpy(sample_out, candidates, n_candidates * sizeof(int32_t))
         return n_candidates
     for i in range(n_candidates):
-        if below(draw(node_key, i), n_candidates - i) < n_sampled - n_drawn:
+        if bounded(draw(node_key, i), n_candidates - i) < n_sampled - n_drawn:
             sample_out[n_drawn] = candidates[i]
             n_drawn += 1
     return n_drawn

@@ -7,7 +7,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from skgoss._engine.atomics cimport spin_lock, spin_unlock
-from skgoss._engine.random cimport NODE_FEATURES, RANDOM_THRESHOLD, below, draw, key
+from skgoss._engine.random cimport NODE_FEATURES, RANDOM_THRESHOLD, bounded, draw, key
 from skgoss._engine.training.constraint_kernels cimport (
     list_allowed, mark_allowed, prepare_constraints)
 from skgoss._engine.training.feature_subset cimport feature_visits
@@ -77,7 +77,7 @@ cdef void draw_cuts(
         shared.settings.extra_seed, RANDOM_THRESHOLD, ws.tree_index)
     cdef int feature
     for feature in range(ws.data.n_features):
-        cut_out[feature] = <int32_t>below(
+        cut_out[feature] = <int32_t>bounded(
             draw(tree_key, leaf.identity * <uint64_t>ws.data.n_features + feature),
             ws.data.n_bins[feature] - 1)
 

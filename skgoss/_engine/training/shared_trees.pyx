@@ -4,7 +4,7 @@ from libc.stdint cimport uint64_t
 
 import numpy as np
 
-from skgoss._engine.random cimport DIRECTION, below, draw, key
+from skgoss._engine.random cimport DIRECTION, bounded, draw, key
 from skgoss._engine.threads cimport parallel_shares
 
 cdef enum:
@@ -19,7 +19,7 @@ cdef random_direction(uint64_t seed, uint64_t round_index, int n_scores):
     cdef int n_left = n_scores // 2
     cdef int k
     for k in range(n_scores):
-        if below(draw(random, k), n_scores - k) < n_left:
+        if bounded(draw(random, k), n_scores - k) < n_left:
             signs_out[k] = 1.0
             n_left -= 1
     return signs

@@ -125,7 +125,7 @@ cdef struct Batch:
     int n_siblings
     Stack lane_ranges
     Stack tasks
-    Stack late                # tasks that begin only if no other is ready
+    Stack deferred            # tasks that begin only if no other is ready
     int64_t lock              # of these stacks
     TaskBody after_move       # the continuation of the tasks that move the rows of a leaf
     Py_ssize_t chunk_size     # rows of a task that moves them
@@ -146,7 +146,7 @@ cdef Task* add_task(
     Batch* batch, TaskBody body, int index, int kind, Py_ssize_t first, Py_ssize_t end,
 ) noexcept nogil
 
-cdef Task* add_late(Batch* batch, TaskBody body, int index) noexcept nogil
+cdef Task* add_deferred(Batch* batch, TaskBody body, int index) noexcept nogil
 
 cdef void set_continuation(
     Batch* batch, int first, int64_t* n_open, TaskBody continuation,

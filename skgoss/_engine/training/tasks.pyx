@@ -44,7 +44,7 @@ cdef void free_tasks(Batch* batch) noexcept:
     cdef int i
     for i in range(N_SEGMENTS):
         free(batch.tasks.segments[i])
-        free(batch.late.segments[i])
+        free(batch.deferred.segments[i])
         free(batch.lane_ranges.segments[i])
 
 
@@ -56,11 +56,11 @@ cdef void start_list(Shared* shared, Batch* batch) noexcept nogil:
     batch.list.run = run_task
     batch.list.name = task_name
     batch.list.n_ready = batch.list.n_begun = 0
-    batch.list.n_late = batch.list.n_late_begun = 0
+    batch.list.n_deferred = batch.list.n_deferred_begun = 0
     batch.list.n_open = 0
-    batch.tasks.size = batch.late.size = sizeof(Task)
+    batch.tasks.size = batch.deferred.size = sizeof(Task)
     batch.lane_ranges.size = sizeof(LaneRange)
-    batch.tasks.n = batch.late.n = batch.lane_ranges.n = 0
+    batch.tasks.n = batch.deferred.n = batch.lane_ranges.n = 0
 
 
 cdef void lock_tasks(Batch* batch) noexcept nogil:
@@ -71,8 +71,8 @@ cdef void lock_tasks(Batch* batch) noexcept nogil:
 cdef void publish_tasks(Batch* batch) noexcept nogil:
     """Make the tasks that were added available to all threads, and unlock the lists."""
     cdef TaskList* listed = &batch.list
-    fetch_add(&listed.n_open, batch.tasks.n - listed.n_ready + batch.late.n - listed.n_late)
-    fetch_add(&listed.n_late, batch.late.n - listed.n_late)
+    fetch_add(&listed.n_open, batch.tasks.n - listed.n_ready + batch.deferred.n - listed.n_deferred)
+    fetch_add(&listed.n_deferred, batch.deferred.n - listed.n_deferred)
     fetch_add(&listed.n_ready, batch.tasks.n - listed.n_ready)
     spin_unlock(&batch.lock)
 
@@ -99,9 +99,9 @@ cdef Task* add_task(
     return fill_task(batch, push(&batch.tasks), body, index, kind, first, end)
 
 
-cdef Task* add_late(Batch* batch, TaskBody body, int index) noexcept nogil:
+cdef Task* add_deferred(Batch* batch, TaskBody body, int index) noexcept nogil:
     """Add a task that begins only if no other is ready."""
-    return fill_task(batch, push(&batch.late), body, index, 0, 0, 0)
+    return fill_task(batch, push(&batch.deferred), body, index, 0, 0, 0)
 
 
 cdef void set_continuation(
@@ -142,14 +142,14 @@ cdef double task_work(const Batch* batch, double work, double min_work) noexcept
 # ------------------------------------------------------------------ running tasks
 
 cdef int run_task(
-    TaskList* listed, Py_ssize_t index, bint is_late, int thread,
+    TaskList* listed, Py_ssize_t index, bint is_deferred, int thread,
 ) noexcept nogil:
     """Run a task, and perhaps the continuation of its group.
 
     Returns a number of the group, those of divisions first and then those of siblings; -1: none.
     """
     cdef Batch* batch = <Batch*>listed
-    cdef Task* task = <Task*>item_at(&batch.late if is_late else &batch.tasks, <int>index)
+    cdef Task* task = <Task*>item_at(&batch.deferred if is_deferred else &batch.tasks, <int>index)
     cdef int group = task.index
     thread += batch.first_thread
     task.body(batch.shared, batch, task, thread)
@@ -163,11 +163,12 @@ cdef int run_task(
 
 
 cdef void* task_name(
-    const TaskList* listed, Py_ssize_t index, bint is_late,
+    const TaskList* listed, Py_ssize_t index, bint is_deferred,
 ) noexcept nogil:
     """The body of a task, which names it in measurements."""
     cdef const Batch* batch = <const Batch*>listed
-    cdef const Task* task = <Task*>item_at(&batch.late if is_late else &batch.tasks, <int>index)
+    cdef const Stack* tasks = &batch.deferred if is_deferred else &batch.tasks
+    cdef const Task* task = <Task*>item_at(tasks, <int>index)
     return <void*>task.body
 
 

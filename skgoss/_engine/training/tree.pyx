@@ -35,7 +35,7 @@ from skgoss._engine.training.search cimport (
     MIN_VISITS, choose_summed, list_siblings, search_again, search_batch)
 from skgoss._engine.training.split cimport NONE_MISSING, Split, SplitRules, node_stats
 from skgoss._engine.training.tasks cimport (
-    MIN_WORK_PER_THREAD, Batch, Division, Task, add_late, add_task, item_at, lock_tasks,
+    MIN_WORK_PER_THREAD, Batch, Division, Task, add_deferred, add_task, item_at, lock_tasks,
     publish_tasks, run_tasks, set_continuation, start_list, task_work)
 from skgoss._engine.training.workspace cimport (
     INTERMEDIATE, INTERRUPTED, NO_MEMORY, NO_PRIORITY, ROOT_BUFFER, Leaf, Node, Pool, Round,
@@ -353,10 +353,11 @@ cdef void list_serial(Batch* batch) noexcept nogil:
     cdef Task* last
     cdef int i, k
     for i in range(batch.n_divisions):
-        if not batch.divisions[i].is_serial or add_late(batch, serial_task, i) == NULL:
+        if not batch.divisions[i].is_serial or add_deferred(batch, serial_task, i) == NULL:
             continue
-        for k in range(batch.late.n - 1, 0, -1):
-            previous, last = <Task*>item_at(&batch.late, k - 1), <Task*>item_at(&batch.late, k)
+        for k in range(batch.deferred.n - 1, 0, -1):
+            previous = <Task*>item_at(&batch.deferred, k - 1)
+            last = <Task*>item_at(&batch.deferred, k)
             if (batch.divisions[previous.index].work >= batch.divisions[last.index].work):
                 break
             previous.index, last.index = last.index, previous.index

@@ -10,7 +10,7 @@ from skgoss._engine.training.split cimport (
     MonotoneBounds, NodeStats, PartialBound, Split, SplitRules)
 
 cdef enum:
-    # What growing may end with, besides 0.
+    # The statuses of growing; 0 is success.
     NO_MEMORY = -1
     NOT_FINITE = -2
     INTERRUPTED = -3          # the watch has the exception

@@ -202,7 +202,7 @@ def find_bin_mappers(
     these are fewer than ``max_bin``, up to ``max_bin`` categories have bins. Categories
     of fewer than ``min_data_in_bin`` rows have none, except for the two most frequent.
 
-    Weights that are whole numbers are numbers of copies; others are divided by the
+    Weights that are whole numbers are frequency weights; others are divided by the
     smallest. `min_data_in_bin` counts rows, whatever their weights. With a
     ``partition`` of several processes, the sample is drawn from the rows of all, and
     each process finds the bins of some columns. Otherwise, columns must not be in
@@ -607,7 +607,7 @@ def _n_kept(
 
 
 def _scaled(weight: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    """Weights as numbers of copies, or divided by the smallest; None: all are 1."""
+    """Frequency weights, or weights divided by the smallest; None: all are 1."""
     if (weight % 1.0).any():
         weight = weight / weight.min(where=weight > 0, initial=weight.max())
     return None if (weight == 1.0).all() else np.ascontiguousarray(weight, np.float64)

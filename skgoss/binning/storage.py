@@ -238,8 +238,8 @@ class Storage:
         """The time of a tree that packs its feature subset, relative to one without.
 
         The tree has the fraction ``share`` of the features, which it packs for all
-        rows. Its histograms sum the fraction ``sampled`` of the rows. Times are in
-        those of the histograms of a lane, for the sampled rows.
+        rows. Its histograms sum the fraction ``sampled`` of the rows. The unit of all
+        times is that of summing one lane of the sampled rows.
         """
         group = self.group
         n_members = np.bincount(group[group >= 0], minlength=len(self.lane))

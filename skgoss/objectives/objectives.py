@@ -20,7 +20,7 @@ from skgoss.distributed.row_partition import RowPartition
 from skgoss.objectives import ranking
 from skgoss.objectives.distributions import DISTRIBUTIONS, Distribution
 from skgoss.objectives.link import Link
-from skgoss.objectives.percentiles import are_copies, percentile
+from skgoss.objectives.percentiles import are_frequencies, percentile
 from skgoss.parameters import other_libraries
 from skgoss.parameters.settings import Settings
 from skgoss.utils import correct_rounding
@@ -31,9 +31,9 @@ Floats = NDArray[np.float64]
 # The minimum distance of a probability from 0 and 1, where its log-odds are infinite.
 MIN_PRIOR = 1e-15
 
-# The largest total number of copies of rows (frequency weights). Whole weights with a
-# larger sum count as other weights do.
-MAX_COPIES = 2**31 - 1
+# The largest sum of frequency weights. Whole weights with a larger sum count as other
+# weights do.
+MAX_TOTAL_FREQUENCY = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -126,10 +126,10 @@ class TrainingRows:
         """The frequency weight of each row; None if a process has other weights."""
         if self.weight is None:
             return None
-        local = (are_copies(self.weight), float(self.weight.sum()))
+        local = (are_frequencies(self.weight), float(self.weight.sum()))
         whole, sums = zip(*self.collectives.all_gather(local), strict=True)
-        all_copies = all(whole) and sum(sums) <= MAX_COPIES
-        return self.weight.astype(np.uint32) if all_copies else None
+        is_frequency = all(whole) and sum(sums) <= MAX_TOTAL_FREQUENCY
+        return self.weight.astype(np.uint32) if is_frequency else None
 
     def weights_by_class(self, codes: Sequence[int]) -> Floats:
         """(n_codes, 2): the weight of the rows of each class, and of all other rows."""

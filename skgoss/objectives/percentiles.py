@@ -43,12 +43,13 @@ def percentiles(groups: GroupedRows, level: float, partition: RowPartition) -> F
     the values before it equals that product, it is the mean of this value and the one
     before. For example, the levels 0.5 and 0.6 of the values 1, 2, 3, 4 are 2.5 and 3.
 
-    Whole weights are numbers of copies: the result is that of the copies. The ``unit``
-    of a row is the weight of one copy. Rows with less than 2**-51 of the total weight
-    are left out.
+    Whole weights are frequency weights: a row of weight 3 counts as three rows. The
+    ``unit`` of a row is the weight of one of these. Rows with less than 2**-51 of the
+    total weight are left out.
 
-    Where skgoss stands for LightGBM, percentiles of copies interpolate between order
-    statistics, as LightGBM does (and NumPy by default), which can have a larger loss.
+    Where skgoss stands for LightGBM, percentiles with frequency weights interpolate
+    between order statistics, as LightGBM does (and NumPy by default), which can have a
+    larger loss.
     """
     weighted = _weighted(groups, partition.collectives)
     totals = weighted.totals(partition.collectives)
@@ -76,8 +77,8 @@ def percentile(
     return float(percentiles(groups, level, partition)[0])
 
 
-def are_copies(weight: Floats) -> bool:
-    """Whether all weights are whole, so that they are numbers of copies."""
+def are_frequencies(weight: Floats) -> bool:
+    """Whether all weights are whole, so that they are frequency weights."""
     return not (weight % 1.0).any()
 
 
@@ -86,7 +87,7 @@ class _Weighted:
     """Groups of rows, and their weights in *grains*.
 
     A grain is a small fraction of the weight of a group. Sums of whole numbers of
-    grains are exact, in any order and for any number of copies in a row.
+    grains are exact, in any order and for any frequency weights.
     """
 
     start: Ints  # (n_groups + 1,): where the rows of each group begin, and the end
@@ -144,7 +145,7 @@ class _Weighted:
 
 
 def _from_top(total: int, level: float) -> float:
-    """The number of copies above the percentile, with a fraction of the next copy."""
+    """The number of rows above the percentile, with a fraction of the next row."""
     # LightGBM's interpolation counts from the top; its rounding depends on that.
     return (total - 1) * (1.0 - level)
 
@@ -160,7 +161,7 @@ def _weighted(groups: GroupedRows, collectives: Collectives) -> _Weighted:
         interpolates = is_whole & STANDS_FOR_LIGHTGBM.is_set()
         return _Weighted(start, rows, values, None, interpolates, *left_out)
     group = np.repeat(np.arange(n_groups), np.diff(start))
-    copies, unit = np.ones((2, len(rows)))
+    frequency, unit = np.ones((2, len(rows)))
     if groups.unit is not None:
         unit = groups.unit
     if groups.weight is not None:
@@ -168,18 +169,18 @@ def _weighted(groups: GroupedRows, collectives: Collectives) -> _Weighted:
         local = has_fraction, reduced(np.add, groups.weight, start, 0.0)
         n_with_fraction, total = np.sum(collectives.all_gather(local), axis=0)
         is_whole = (n_with_fraction == 0) & (total < MAX_EXACT_SUM)
-        copies = np.where(is_whole[group], groups.weight, 1.0)
+        frequency = np.where(is_whole[group], groups.weight, 1.0)
         unit = unit * np.where(is_whole[group], 1.0, groups.weight)
     is_counted = is_whole & (groups.unit is None)
     grain = np.ones(n_groups)
     if not is_counted.all():
         spans = [slice(*ends) for ends in pairwise(start.tolist())]
-        exact = [exact_sum.exact_sum(unit[span], copies[span]) for span in spans]
+        exact = [exact_sum.exact_sum(unit[span], frequency[span]) for span in spans]
         sums = collectives.all_reduce(np.stack(exact))
         exponent = np.frexp([exact_sum.rounded(one) for one in sums])[1]
         grain = np.ldexp(1.0, np.maximum(exponent - 50, -1074))
         grain[is_counted] = 1.0
-    weights = np.rint(unit / grain[group]) * copies
+    weights = np.rint(unit / grain[group]) * frequency
     kept = np.flatnonzero(weights > 0)
     rows, values, weights = rows[kept], values[kept], weights[kept]
     start = np.searchsorted(kept, start)

@@ -23,7 +23,7 @@ from skgoss._engine.objectives.function_kernels import (
     trigamma,
 )
 from skgoss.columns.floats import as_floats
-from skgoss.objectives.percentiles import are_copies
+from skgoss.objectives.percentiles import are_frequencies
 from skgoss.utils import correct_rounding
 from skgoss.utils.plain_values import entries, vector
 
@@ -46,7 +46,7 @@ class PartialLikelihood:
 
     The risk of a row is exp(score). A moment is a distinct time of a stratum; a row is
     at risk at all moments of its stratum up to its own time. Risks are summed as
-    integers, so that the sums are exact and whole weights equal copies of rows.
+    integers, so that the sums are exact and whole weights are frequency weights.
 
     Rows are sorted by stratum and time (``order``). For the times 2, 3, 3, 5 of one
     stratum, with an event at 2 and at 5:
@@ -88,18 +88,18 @@ class PartialLikelihood:
         self.before = self.moment if is_first.all() else self.first
         self.time, self.stratum = time[self.first], stratum[self.first]
         self.n_events = np.add.reduceat(self.weight * self.event, self.first)
-        is_whole = are_copies(self.weight)
-        # weight = copies * relative_weight * unit
-        self.copies = self.weight.astype(np.int64) if is_whole else np.int64(1)
+        is_whole = are_frequencies(self.weight)
+        # weight = frequency * relative_weight * unit
+        self.frequency = self.weight.astype(np.int64) if is_whole else np.int64(1)
         self.relative_weight = 1.0 if is_whole else self.weight / self.weight.max()
         self.unit = 1.0 if is_whole else self.weight.max()
-        # The number of ties counts copies. With other weights it counts rows, each of
-        # which has the mean weight of the ties.
+        # Rows with frequency weights are that number of ties. With other weights each
+        # row is one tie, of the mean weight of the ties.
         dies = (self.weight > 0) & self.event
         n_rows = np.add.reduceat(dies.astype(np.float64), self.first)
         self.n_ties = self.n_events if is_whole else n_rows
         # The factor of risk^2 in the hessian: the weight that moves with a score, which
-        # is that of one copy, or that of the row (but at most 1).
+        # is 1 with frequency weights, or that of the row (but at most 1).
         self.own: Any = 1.0 if is_whole else np.minimum(self.weight, 1.0)
         self.n_bits = 62 - int(max(n, self.weight.sum())).bit_length()
 
@@ -127,7 +127,7 @@ class PartialLikelihood:
             unit /= factor
             counts = remainder.astype(np.int64)
             remainder -= counts
-            counts *= self.copies
+            counts *= self.frequency
             np.cumsum(counts, out=total[1:])
             at_risk += (total[self.end] - total[self.before]) * unit
             if self.efron:

@@ -1,7 +1,7 @@
 """The objective of a fit: a loss joined with targets and weights.
 
 Gradients and hessians are not multiplied by sample weights. The engine does this in
-double precision when it sums them, so that whole weights equal copies of rows. The
+double precision when it sums them, so that whole weights are frequency weights. The
 exception is 'cross_entropy_lambda', whose loss depends on the weights.
 """
 

@@ -127,7 +127,14 @@ class Racer:
         return dict(zip(self.rounds, self.means, strict=True))
 
     def best_until(self, n_rounds: float) -> float:
-        """The best mean score up to ``n_rounds``, interpolated between stages."""
+        """The best mean score of the first ``n_rounds`` rounds.
+
+        It is interpolated between stages. For example:
+
+            rounds        50   100        200
+            mean score   0.7   0.6        0.9
+            best         0.7   0.7  (0.8) 0.9    best_until(150) = 0.8
+        """
         best = -np.inf
         for before, after, score in zip(
             (0, *self.rounds), self.rounds, self.means, strict=False

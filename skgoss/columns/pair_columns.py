@@ -83,6 +83,16 @@ class PairColumns:
             found.append(name)
         return found
 
+    @property
+    def columns(self) -> NDArray[np.int32]:
+        """The numbers of the columns that occur in pairs, ascending."""
+        return self._positions[0]
+
+    def renumbered(self, numbers: Mapping[int, int]) -> Self:
+        """The pairs of columns with other numbers, by their numbers so far."""
+        pairs = self.state()
+        return self.from_state([[numbers[i], *how, numbers[j]] for i, *how, j in pairs])
+
     def values(self, columns: Columns, n_threads: int = 1) -> Floats:
         """The values of the pairs, (n_pairs, n_rows)."""
         values = np.empty((len(self), columns.n_rows))

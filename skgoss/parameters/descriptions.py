@@ -306,6 +306,9 @@ oof_score_ : dict
     The mean of each metric over the folds. Defined as ``oof_prediction_`` is.
 oof_score_error_ : dict
     The standard error of each mean in ``oof_score_``.
+pair_features_ : PairFeatures
+    The transformer that appends the pairs of columns that the model computes. Defined
+    only if it has any, by the option ``pair_features``.
 n_features_in_ : int
     Number of columns of ``X`` in ``fit``.
 n_features_ : int

@@ -125,6 +125,26 @@ class PairFeatures(sklearn_private.DocumentedMixin, TransformerMixin, BaseEstima
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    @classmethod
+    def _of_model(cls, schema: ColumnSchema, owner: str) -> Self:
+        """The transformer that appends the pairs of a model with these columns.
+
+        AttributeError if it has none; messages call the model ``owner``.
+        """
+        symbols = {symbol for _, symbol, *_ in schema.pairs.state()}
+        if not symbols:
+            raise AttributeError(
+                f"This {owner} computes no pairs of columns. Fit an estimator with the"
+                " option pair_features, for example LGBMRegressor(pair_features=True)."
+            )
+        name = next(
+            name
+            for name, operations in pair_features.OPERATIONS.items()
+            if symbols <= set(operations)
+        )
+        made = cls(name)._become(schema)
+        return made.set_params(columns=made.columns_)
+
     def fit(
         self,
         X: ArrayLike,

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 from helpers.columns_of_pairs import with_pairs
 from skgoss import Booster, Dataset, LGBMClassifier, LGBMRegressor, train
@@ -121,12 +122,50 @@ def test_saved_models_predict_the_same(model, tmp_path):
     assert text.model_to_string() == model.booster_.model_to_string()
 
 
-def test_lightgbm_reads_the_trees(model, tmp_path):
+def test_lightgbm_predicts_what_the_transformer_appends(model, tmp_path):
     lightgbm = pytest.importorskip("lightgbm")
     model.to_file(tmp_path / "model.txt")
     theirs = lightgbm.Booster(model_file=tmp_path / "model.txt")
-    made = with_pairs(model, X)
-    np.testing.assert_allclose(theirs.predict(made), model.predict(X), rtol=1e-12)
+    for saved in (model, Booster(model_file=tmp_path / "model.txt")):
+        made = saved.pair_features_.transform(NEW)
+        np.testing.assert_array_equal(made, with_pairs(model, NEW))
+        np.testing.assert_allclose(theirs.predict(made), model.predict(NEW), rtol=1e-12)
+
+
+def test_lightgbm_predicts_frames_with_categories(tmp_path):
+    lightgbm = pytest.importorskip("lightgbm")
+    frame = pd.DataFrame(X, columns=list("abcdefg"))
+    frame.insert(1, "word", pd.Categorical(np.where(X[:, 3] > 0, "x", "y")))
+    y = Y + (X[:, 3] > 0)
+    model = LGBMRegressor(n_estimators=20, pair_features="sums", linear_tree=True)
+    model.fit(frame, y).to_file(tmp_path / "model.txt")
+    made = model.pair_features_.transform(frame)
+    assert made.columns.tolist() == model._model.all_feature_names
+    theirs = lightgbm.Booster(model_file=tmp_path / "model.txt")
+    np.testing.assert_allclose(theirs.predict(made), model.predict(frame), rtol=1e-9)
+
+
+@pytest.mark.parametrize("value", ["sums", "products", True])
+def test_the_transformer_of_a_model_can_be_fitted_again(value):
+    frame = pd.DataFrame(X, columns=list("abcdefg"))
+    model = LGBMRegressor(n_estimators=3, pair_features=value).fit(frame, Y)
+    pairs = model.pair_features_
+    again = clone(pairs).fit(frame)
+    assert again.pairs_ == pairs.pairs_
+    assert again.columns_ == pairs.columns_
+    pd.testing.assert_frame_equal(again.transform(frame), pairs.transform(frame))
+
+
+def test_models_without_pairs_say_how_to_get_them():
+    model = LGBMRegressor(n_estimators=2).fit(X, Y)
+    with pytest.raises(AttributeError, match="LGBMRegressor computes no pairs of colu"):
+        model.pair_features_  # noqa: B018
+    with pytest.raises(
+        AttributeError, match=r"This Booster .* the option pair_features"
+    ):
+        model.booster_.pair_features_  # noqa: B018
+    with pytest.raises(NotFittedError):
+        LGBMRegressor().pair_features_  # noqa: B018
 
 
 def test_onnx(model):

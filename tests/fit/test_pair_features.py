@@ -1,15 +1,19 @@
 """The option ``pair_features``: models that compute columns from pairs of columns."""
 
 import pickle
+import tracemalloc
 
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from helpers.columns_of_pairs import with_pairs
+from helpers.reading import n_calls
 from skgoss import Booster, Dataset, LGBMClassifier, LGBMRegressor, train
+from skgoss.columns import pair_columns
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(600, 7))
@@ -35,6 +39,65 @@ def test_it_is_a_fit_of_more_columns(options):
     np.testing.assert_array_equal(
         model.predict(NEW, pred_leaf=True), same.predict(new, pred_leaf=True)
     )
+
+
+@pytest.mark.parametrize("span_bytes", [1, 1 << 20, 1 << 30])
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array, sp.csc_array])
+@pytest.mark.parametrize("share", [0.9, 0.3])
+def test_pairs_are_binned_in_spans(share, container, span_bytes, monkeypatch):
+    monkeypatch.setattr(pair_columns, "SPAN_BYTES", span_bytes)
+    rng = np.random.default_rng(0)
+    few = rng.integers(-9, 9, (5000, 6)) * (rng.random((5000, 6)) < share)
+    few = few.astype(np.float64)
+    y = np.abs(few[:, 0] - few[:, 1]) + few[:, 2] * few[:, 3]
+    options = {"n_estimators": 5, "subsample_for_bin": 3000, "min_data_in_bin": 1}
+    model = LGBMRegressor(pair_features=True, **options)
+    sets = [(container(few[:900]), y[:900])]
+    model.fit(container(few), y, eval_set=sets)
+    same = LGBMRegressor(**options)
+    same.fit(
+        with_pairs(model, few), y, eval_set=[(with_pairs(model, few[:900]), y[:900])]
+    )
+    assert_same_trees(model, same)
+    assert model.evals_result_ == same.evals_result_
+    np.testing.assert_array_equal(
+        model.predict(container(few)), same.predict(with_pairs(model, few))
+    )
+
+
+def assert_same_trees(model, same):
+    """Check that all numbers of two ensembles are the same."""
+    for name, values in model._model.trees.arrays.items():
+        np.testing.assert_array_equal(values, same._model.trees.arrays[name], name)
+
+
+def test_a_fit_keeps_no_more_of_pairs_than_their_bins(monkeypatch):
+    n_rows, span_bytes = 100_000, 1 << 20
+    monkeypatch.setattr(pair_columns, "SPAN_BYTES", span_bytes)
+    many = np.random.default_rng(0).normal(size=(n_rows, 6)).astype(np.float32)
+    y = np.abs(many[:, 0] - many[:, 1])
+    peaks = []
+    for value in (False, True):
+        model = LGBMRegressor(n_estimators=2, pair_features=value, n_jobs=1)
+        tracemalloc.start()
+        try:
+            model.fit(many, y, eval_set=[(many[:50_000], y[:50_000])])
+            peaks.append(tracemalloc.get_traced_memory()[1])
+        finally:
+            tracemalloc.stop()
+    n_pairs = len(model._model.schema.pairs)
+    assert n_pairs == 60
+    # The bins of both sets are bytes, and may be copied once; a span is in memory.
+    assert peaks[1] - peaks[0] < 2 * n_pairs * 1.5 * n_rows + 2 * span_bytes
+    assert 2 * 1.5 < 0.5 * 8  # their values would need more
+
+
+def test_predicting_a_row_takes_few_calls(model):
+    plain = LGBMRegressor(n_estimators=30).fit(X, Y)
+    for of_model in (model, plain):
+        of_model.predict(NEW[:1])
+    more = n_calls(lambda: model.predict(NEW[:1]))
+    assert more - n_calls(lambda: plain.predict(NEW[:1])) <= 40
 
 
 def test_it_finds_what_single_columns_cannot_tell(model):

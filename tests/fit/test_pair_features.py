@@ -297,6 +297,8 @@ def test_what_is_refused(options, message):
 def test_numbers_must_be_in_memory(model):
     with pytest.raises(ValueError, match="if the numbers are not in memory: pass an"):
         train({"pair_features": "sums", "verbosity": -1}, Dataset(X, Y))
+    with pytest.raises(ValueError, match="computes pairs of columns, which a Dataset,"):
+        train({"verbosity": -1}, Dataset(X, Y), init_model=model)
     with pytest.raises(ValueError, match="with init_model: pairs that it has are kept"):
         LGBMRegressor(pair_features=True).fit(X, Y, init_model=model)
     with pytest.raises(ValueError, match="'sums', 'products'"):

@@ -111,6 +111,7 @@ class BoosterModel(MissingNameHints):
         data: ArrayLike,
         *,
         interactions: bool = False,
+        include_pairs: bool = False,
         start_iteration: int = 0,
         num_iteration: int | None = None,
         **kwargs: Any,
@@ -137,7 +138,13 @@ class BoosterModel(MissingNameHints):
         model = self._model
         rounds = model.rounds(start_iteration, self._length(num_iteration))
         reader = self._reader(model, kwargs, BoosterModel.explain)
-        return explanation.explanation(reader, data, rounds, interactions=interactions)
+        return explanation.explanation(
+            reader,
+            data,
+            rounds,
+            interactions=interactions,
+            include_pairs=include_pairs,
+        )
 
     def _reader(
         self,

@@ -10,6 +10,7 @@ from operator import attrgetter
 from typing import Any, Self, cast
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from skgoss._engine.columns.pair_kernels import OPERATIONS, pair_values
@@ -182,6 +183,22 @@ class PairColumns:
                 shared[column] += fraction * of_pair
         return np.moveaxis(shared, 0, axis)
 
+    def shared_out_sparse(self, values: Any, n_features: int) -> Any:
+        """The same of a CSR matrix, whose last column is anything else.
+
+        A pair gives half of its number to each of its columns.
+        """
+        if not len(self):
+            return values
+        n, n_pairs = n_features, len(self)
+        kept = np.append(np.arange(n), n + n_pairs)
+        pairs = n + np.arange(n_pairs)
+        row = np.concatenate([kept, pairs, pairs])
+        column = np.concatenate([np.arange(n + 1), self.left, self.right])
+        share = np.repeat([1.0, 0.5], [n + 1, 2 * n_pairs])
+        shape = n + n_pairs + 1, n + 1
+        return values @ sp.csr_matrix((share, (row, column)), shape=shape)
+
 
 class PairedColumns:
     """Columns of ``X``, and then pairs, which are made in spans when they are read.
@@ -194,7 +211,6 @@ class PairedColumns:
     stride = property(attrgetter("whole.stride"))
     kind = property(attrgetter("whole.kind"))
     owner = property(attrgetter("whole.owner"))
-    index = property(attrgetter("whole.index"))
     length = property(attrgetter("whole.length"))
     stored = property(attrgetter("whole.stored"))
     stored_rows = property(attrgetter("whole.stored_rows"))
@@ -212,12 +228,20 @@ class PairedColumns:
         self.n_features = base.n_features + len(pairs)
 
     @property
+    def index(self) -> NDArray[np.uint64] | None:
+        """The addresses of the rows of sparse columns; None: all columns are dense."""
+        return self._with_zeros(self.base.index)
+
+    @property
     def n_categories(self) -> Ints | None:
         """The number of categories of each column; None: all hold numbers."""
-        of_base = self.base.n_categories
-        if of_base is None:
+        return self._with_zeros(self.base.n_categories)
+
+    def _with_zeros(self, values: NDArray[Any] | None) -> Any:
+        """An attribute of the columns of ``X``, with zeros for pairs."""
+        if values is None:
             return None
-        return np.append(of_base, np.zeros(len(self.pairs), dtype=of_base.dtype))
+        return np.append(values, np.zeros(len(self.pairs), dtype=values.dtype))
 
     def n_stored(self, n_threads: int) -> int:
         """The number of values of ``X`` that are stored, if columns are made in spans.

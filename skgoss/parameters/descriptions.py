@@ -180,6 +180,9 @@ pred_interactions : bool, default=False
     are the SHAP values.
 interactions : bool, default=False
     Whether to compute SHAP interaction values of pairs of columns.
+include_pairs : bool, default=False
+    Whether the pairs of columns that the model computes have SHAP values of their own.
+    False: half of the value of a pair is added to that of each of its columns.
 validate_features : bool, default=False
     Whether to check the column names of ``X`` if the model was read from a file of
     another library. For all other models they are always checked.

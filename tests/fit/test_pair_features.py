@@ -12,7 +12,14 @@ from sklearn.exceptions import NotFittedError
 
 from helpers.columns_of_pairs import with_pairs
 from helpers.reading import n_calls
-from skgoss import Booster, Dataset, LGBMClassifier, LGBMRegressor, train
+from skgoss import (
+    Booster,
+    Dataset,
+    LGBMClassifier,
+    LGBMRegressor,
+    UnusedParameterWarning,
+    train,
+)
 from skgoss.columns import pair_columns
 
 RNG = np.random.default_rng(0)
@@ -169,6 +176,58 @@ def test_explanations_are_exact(model):
     np.testing.assert_array_equal(explained.data, NEW)
     inner = model.explain(NEW, interactions=True).values
     np.testing.assert_array_equal(inner, pairs[:, :-1, :-1])
+
+
+@pytest.mark.parametrize("container", [sp.csr_array, sp.csc_array])
+@pytest.mark.parametrize("estimator", [LGBMRegressor, LGBMClassifier])
+def test_explanations_of_sparse_rows(estimator, container):
+    few = np.where(np.abs(X) < 0.5, 0.0, X)
+    y = Y if estimator is LGBMRegressor else np.digitize(Y, [0.5, 1.5])
+    model = estimator(n_estimators=5, pair_features=True).fit(container(few), y)
+    found = model.predict(container(few[:50]), pred_contrib=True)
+    dense = model.predict(few[:50], pred_contrib=True)
+    matrices = found if isinstance(found, list) else [found]
+    assert {matrix.format for matrix in matrices} == {container(few).format}
+    values = np.hstack([matrix.toarray() for matrix in matrices])
+    np.testing.assert_allclose(values, dense, atol=1e-12)
+
+
+@pytest.mark.parametrize("interactions", [False, True])
+def test_pairs_have_values_of_their_own_on_request(model, interactions):
+    pytest.importorskip("shap")
+    n = len(model._model.schema.pairs)
+    kind = {"interactions": interactions}
+    for of_model in (model, model.booster_):
+        whole = of_model.explain(NEW, include_pairs=True, **kind)
+        assert whole.values.shape == (40, *(7 + n,) * (1 + interactions))
+        np.testing.assert_array_equal(whole.data, with_pairs(model, NEW))
+        assert whole.feature_names == model._model.all_feature_names
+        axes = tuple(range(1, whole.values.ndim))
+        raw = whole.values.sum(axis=axes) + whole.base_values
+        np.testing.assert_allclose(raw, model.predict(NEW, raw_score=True), rtol=1e-10)
+        shared = of_model.explain(NEW, **kind)
+        pairs = model._model.schema.pairs
+        added = pairs.shared_out(whole.values, 7, -1, 0.5)
+        if interactions:
+            added = pairs.shared_out(added, 7, -2, 0.5)
+        np.testing.assert_allclose(added, shared.values, atol=1e-12)
+        np.testing.assert_array_equal(shared.data, NEW)
+
+
+def test_pairs_of_a_frame_are_displayed():
+    pytest.importorskip("shap")
+    frame = pd.DataFrame(X, columns=list("abcdefg"))
+    frame["word"] = pd.Categorical(np.where(X[:, 3] > 0, "x", "y"))
+    model = LGBMRegressor(n_estimators=5, pair_features="sums").fit(frame, Y)
+    shown = model.explain(frame[:9], include_pairs=True)
+    assert shown.feature_names == model._model.all_feature_names
+    assert shown.display_data[:, 7].tolist() == frame["word"][:9].tolist()
+    made = model.pair_features_.transform(frame[:9])
+    np.testing.assert_array_equal(shown.display_data[:, 8:], made.to_numpy()[:, 8:])
+    plain = LGBMRegressor(n_estimators=5).fit(frame, Y)
+    with pytest.warns(UnusedParameterWarning, match="include_pairs has no effect: the"):
+        same = plain.explain(frame[:9], include_pairs=True)
+    np.testing.assert_array_equal(same.values, plain.explain(frame[:9]).values)
 
 
 def test_saved_models_predict_the_same(model, tmp_path):

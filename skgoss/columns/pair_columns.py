@@ -190,14 +190,22 @@ class PairColumns:
         """
         if not len(self):
             return values
-        n, n_pairs = n_features, len(self)
-        kept = np.append(np.arange(n), n + n_pairs)
-        pairs = n + np.arange(n_pairs)
-        row = np.concatenate([kept, pairs, pairs])
-        column = np.concatenate([np.arange(n + 1), self.left, self.right])
-        share = np.repeat([1.0, 0.5], [n + 1, 2 * n_pairs])
-        shape = n + n_pairs + 1, n + 1
-        return values @ sp.csr_matrix((share, (row, column)), shape=shape)
+        n, last = n_features, n_features + len(self)
+        entries = values.tocoo()
+        is_pair = (n <= entries.col) & (entries.col < last)
+        pair, kept = entries.col[is_pair] - n, ~is_pair
+        row, half = entries.row[is_pair], 0.5 * entries.data[is_pair]
+        column = np.where(entries.col == last, n, entries.col)[kept]
+        return sp.csr_matrix(
+            (
+                np.concatenate([entries.data[kept], half, half]),
+                (
+                    np.concatenate([entries.row[kept], row, row]),
+                    np.concatenate([column, self.left[pair], self.right[pair]]),
+                ),
+            ),
+            shape=(values.shape[0], n + 1),
+        )
 
 
 class PairedColumns:

@@ -181,8 +181,7 @@ pred_interactions : bool, default=False
 interactions : bool, default=False
     Whether to compute SHAP interaction values of pairs of columns.
 include_pairs : bool, default=False
-    Whether the pairs of columns that the model computes have SHAP values of their own.
-    False: half of the value of a pair is added to that of each of its columns.
+    Whether pairs of columns have their own values, not halves added to both columns.
 validate_features : bool, default=False
     Whether to check the column names of ``X`` if the model was read from a file of
     another library. For all other models they are always checked.
@@ -310,8 +309,7 @@ oof_score_ : dict
 oof_score_error_ : dict
     The standard error of each mean in ``oof_score_``.
 pair_features_ : PairFeatures
-    The transformer that appends the pairs of columns that the model computes. Defined
-    only if it has any, by the option ``pair_features``.
+    Appends the pairs that the model computes. Defined only with ``pair_features``.
 n_features_in_ : int
     Number of columns of ``X`` in ``fit``.
 n_features_ : int

@@ -29,6 +29,8 @@ SEARCHED = {
     "progress bar": "evaluation#Callbacks and the progress bar",
     "unseen category": "categories#Missing, unseen (unknown) and rare categories",
     "unknown category": "categories#Missing, unseen (unknown) and rare categories",
+    "feature engineering": "pair-features",
+    "pair features": "pair-features",
     "ColumnTransformer": "scikit-learn#Input data",
     "pipeline": "scikit-learn",
     "GridSearchCV": "tuning",

@@ -22,6 +22,7 @@ from skgoss.estimators.ndcg_scorer import ndcg_scorer
 from skgoss.fit.callbacks import register_logger
 from skgoss.fit.time_limit import keep_on_interrupt
 from skgoss.parameters.other_libraries import PACKAGE_HINTS as _PACKAGE_HINTS
+from skgoss.preprocessing import PairFeatures
 from skgoss.sklearn import LGBMClassifier, LGBMModel, LGBMRanker, LGBMRegressor
 from skgoss.utils.messages import UnusedParameterWarning
 from skgoss.utils.messages import hint as _hint
@@ -50,6 +51,7 @@ __all__ = [
     "LGBMModel",
     "LGBMRanker",
     "LGBMRegressor",
+    "PairFeatures",
     "Sequence",
     "UnusedParameterWarning",
     "create_tree_digraph",

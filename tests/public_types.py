@@ -16,6 +16,7 @@ from skgoss import (
     LGBMClassifier,
     LGBMRanker,
     LGBMRegressor,
+    PairFeatures,
     cv,
     early_stopping,
     log_evaluation,
@@ -44,6 +45,9 @@ def estimators(X: NDArray[np.float64], y: NDArray[np.float64]) -> None:
     ends: NDArray[np.float64] = model.predict_interval(X, coverage=[0.5, 0.9])
     sets: NDArray[np.bool_] = classifier.predict_set(X, coverage=0.9)
     print(values, shares, ends, sets, booster.feature_importance().sum())
+    pairs: PairFeatures = PairFeatures("sums", columns=["a", 1]).fit(X, y)
+    made: NDArray[np.float64] = np.asarray(pairs.transform(X))
+    print(made, pairs.get_feature_names_out())
 
 
 def scripts(X: NDArray[np.float64], y: NDArray[np.float64], folder: Path) -> None:
@@ -93,6 +97,7 @@ def mistakes(X: NDArray[np.float64], y: NDArray[np.float64]) -> None:
     train({}, Dataset(X, y), num_boost_round="many")  # type: ignore[arg-type]
     early_stopping()  # type: ignore[call-arg]
     log_evaluation(period="each")  # type: ignore[arg-type]
+    PairFeatures("differences")  # type: ignore[arg-type]
     DaskLGBMRegressor().fit(X, y, eval_names=1)  # type: ignore[arg-type]
     plot_importance(X)  # type: ignore[arg-type]
     GridSearchCV(LGBMRegressor(), {}, strategy="races")  # type: ignore[arg-type]

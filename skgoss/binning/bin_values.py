@@ -450,9 +450,8 @@ def bin_sparse_columns(
         listed_rows.list_columns(*arguments, None, None, None)
         length = np.where(has_bins[span], np.diff(start[edges]), 0)
         bin_start[edges][1:] = bin_start[span.start] + np.cumsum(length)
-        if start[span.stop] > len(list_rows):
-            list_rows = np.empty(start[-1], dtype=np.uint32)
-            list_bins = np.empty(bin_start[-1], dtype=np.uint16)
+        list_rows = _grown(list_rows, start[span.stop])
+        list_bins = _grown(list_bins, bin_start[span.stop])
         if not listed_rows.list_columns(
             *arguments, bin_start[edges], list_rows, list_bins
         ):
@@ -460,6 +459,16 @@ def bin_sparse_columns(
     list_rows.resize(start[-1], refcheck=False)
     list_bins.resize(bin_start[-1], refcheck=False)
     return start, list_rows, bin_start, list_bins
+
+
+def _grown(values: NDArray[Any], size: int) -> NDArray[Any]:
+    """The values in memory that has room for as many."""
+    if size <= len(values):
+        return values
+    if not len(values):
+        return np.empty(size, dtype=values.dtype)
+    values.resize(size, refcheck=False)
+    return values
 
 
 def _bin_search(mappers: list[BinMapper]) -> bin_search.BinSearch:

@@ -20,6 +20,7 @@ from skgoss.model.fitted import FittedModel
 from skgoss.model.predictions import RowReader
 from skgoss.model_files import model_file as model_files
 from skgoss.parameters import docstrings
+from skgoss.preprocessing import PairFeatures
 from skgoss.utils import disk, threads
 from skgoss.utils.locks import cached_property
 from skgoss.utils.messages import MissingNameHints
@@ -110,6 +111,7 @@ class BoosterModel(MissingNameHints):
         data: ArrayLike,
         *,
         interactions: bool = False,
+        include_pairs: bool = False,
         start_iteration: int = 0,
         num_iteration: int | None = None,
         **kwargs: Any,
@@ -136,7 +138,13 @@ class BoosterModel(MissingNameHints):
         model = self._model
         rounds = model.rounds(start_iteration, self._length(num_iteration))
         reader = self._reader(model, kwargs, BoosterModel.explain)
-        return explanation.explanation(reader, data, rounds, interactions=interactions)
+        return explanation.explanation(
+            reader,
+            data,
+            rounds,
+            interactions=interactions,
+            include_pairs=include_pairs,
+        )
 
     def _reader(
         self,
@@ -216,6 +224,15 @@ class BoosterModel(MissingNameHints):
     def n_features_in_(self) -> int:
         """Number of columns."""
         return self.num_feature()
+
+    @property
+    def pair_features_(self) -> PairFeatures:
+        """The transformer that appends the pairs of columns that the model computes.
+
+        Other programs that read the file of the model predict what it returns. There is
+        an AttributeError if the model has no pairs.
+        """
+        return PairFeatures._of_model(self._held.schema, type(self).__name__)
 
     def feature_name(self) -> list[str]:
         """Return the names of the columns.

@@ -83,6 +83,10 @@ class Columns:
         """All columns, span by span: the span, and its columns."""
         return ((slice(0, self.n_features), self),)
 
+    def only(self, features: NDArray[Any], n_threads: int) -> Columns:
+        """As many columns, of which these, in ascending order, can be read."""
+        return self
+
     def take(self, features: NDArray[Any]) -> Columns:
         """Some of the columns."""
         taken: dict[str, Any] = {
@@ -116,15 +120,23 @@ class Columns:
             self, address=address, stride=stride, kind=kind, index=index, owner=owner
         )
 
-    def followed_by(self, more: Mapping[str, NDArray[Any]], owner: Any) -> Columns:
-        """The columns, and then others, by their attributes and their owner."""
-        joined: dict[str, Any] = {
-            name: np.concatenate((getattr(self, name), added))
-            for name, added in more.items()
-            if getattr(self, name) is not None
+    def followed_by(self, values: NDArray[np.float64]) -> Columns:
+        """The columns, and then those in the rows of a matrix."""
+        n = len(values)
+        n_features = self.n_features + n
+        address = np.empty(n_features, dtype=np.uint64)
+        stride = np.empty(n_features, dtype=np.int64)
+        kind = np.empty(n_features, dtype=np.uint8)
+        kernels.locate_appended(self, values, address, stride, kind)
+        columns = Columns(
+            self.n_rows, n_features, address, stride, kind, (self.owner, values)
+        )
+        more: dict[str, Any] = {
+            name: np.append(array, np.zeros(n, array.dtype))
+            for name in ("index", "length", "n_categories")
+            if (array := getattr(self, name)) is not None
         }
-        n_features = self.n_features + len(more["address"])
-        return replace(self, n_features=n_features, owner=(self.owner, owner), **joined)
+        return replace(columns, **more) if more else columns
 
     def stored(self, column: int) -> NDArray[Any]:
         """The values of a column; those that are stored if it is sparse."""

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import combinations
 from math import isfinite
-from typing import Any, Self
+from operator import attrgetter
+from typing import Any, Self, cast
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from skgoss._engine.columns.pair_kernels import OPERATIONS, pair_values
-from skgoss.columns.columns import KIND_OF_DTYPE, Columns
+from skgoss.columns.columns import Columns, ColumnsBuilder
+from skgoss.columns.sparse import SPAN_BYTES
 from skgoss.utils.locks import cached_property
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
 
 _SYMBOLS = list(OPERATIONS)
 # The operations whose second column has a factor.
@@ -29,11 +33,13 @@ class PairColumns:
     They follow the columns of ``X``. A ratio is missing where the divisor is zero.
     """
 
-    left: NDArray[np.int32]  # (n_pairs,): the number of the first column of each pair
+    left: Ints  # (n_pairs,): the number of the first column of each pair
     operation: NDArray[np.uint8]  # (n_pairs,): a code of `OPERATIONS`
     # (n_pairs,): by which the second column of a sum or a difference is multiplied.
     factor: Floats
-    right: NDArray[np.int32]  # (n_pairs,): the number of the second column
+    right: Ints  # (n_pairs,): the number of the second column
+    # The last arguments of `among`, and what it has returned.
+    _last_among: tuple[Any, int, Any] = field(default=(None, 0, None), init=False)
 
     @classmethod
     def of(cls, scales: Mapping[int, float], operations: str) -> Self:
@@ -83,44 +89,80 @@ class PairColumns:
             found.append(name)
         return found
 
-    def values(self, columns: Columns, n_threads: int = 1) -> Floats:
-        """The values of the pairs, (n_pairs, n_rows)."""
-        values = np.empty((len(self), columns.n_rows))
-        how = self.operation, self.factor, n_threads
-        pair_values(columns, *self._positions, *how, values)
-        return values
+    @property
+    def columns(self) -> Ints:
+        """The numbers of the columns that occur in pairs, ascending."""
+        return self._positions[0]
+
+    def renumbered(self, numbers: Mapping[int, int]) -> Self:
+        """The pairs of columns with other numbers, by their numbers so far."""
+        pairs = self.state()
+        return self.from_state([[numbers[i], *how, numbers[j]] for i, *how, j in pairs])
+
+    def take(self, numbers: NDArray[Any] | slice) -> PairColumns:
+        """Some of the pairs."""
+        return PairColumns(
+            self.left[numbers],
+            self.operation[numbers],
+            self.factor[numbers],
+            self.right[numbers],
+        )
+
+    def values(
+        self,
+        columns: Columns,
+        n_threads: int = 1,
+        chosen: Ints | None = None,
+        values_out: Floats | None = None,
+    ) -> Floats:
+        """The values of the pairs, (n_pairs, n_rows).
+
+        If some are ``chosen`` by their numbers, those of others have no meaning.
+        """
+        if values_out is None:
+            values_out = np.empty((len(self), columns.n_rows))
+        pair_values(
+            columns,
+            *self._positions,
+            self.operation,
+            self.factor,
+            self._numbers if chosen is None else chosen,
+            n_threads,
+            values_out,
+        )
+        return values_out
 
     def appended_to(self, columns: Columns, n_threads: int = 1) -> Columns:
-        """The columns, and then the pairs."""
+        """The columns, and then the pairs, which are made when they are read."""
         if not len(self):
             return columns
-        columns = columns.whole
-        values = self.values(columns, n_threads)
-        first, step = values.__array_interface__["data"][0], values.strides[0]
-        address = np.uint64(first) + self._numbers * np.uint64(step)
-        return columns.followed_by({"address": address, **self._attributes}, values)
+        return cast(Columns, PairedColumns(columns, self, columns, n_threads))
 
     @cached_property
-    def _positions(self) -> tuple[NDArray[np.int32], ...]:
+    def _positions(self) -> tuple[Ints, Ints, Ints]:
         """The columns that occur, and where among them those of each pair are."""
         used, at = np.unique([self.left, self.right], return_inverse=True)
-        return used, *at.reshape(2, -1).astype(np.int32)
+        left, right = at.reshape(2, -1).astype(np.int32)
+        return used, left, right
 
     @cached_property
-    def _numbers(self) -> NDArray[np.uint64]:
-        return np.arange(len(self), dtype=np.uint64)
+    def _numbers(self) -> Ints:
+        return np.arange(len(self), dtype=np.int32)
 
-    @cached_property
-    def _attributes(self) -> dict[str, NDArray[Any]]:
-        """The attributes of `Columns` that do not depend on the rows: dense numbers."""
-        kind = KIND_OF_DTYPE[np.dtype(np.float64)]
-        return {
-            "stride": np.full(len(self), 8, dtype=np.int64),
-            "kind": np.full(len(self), kind, dtype=np.uint8),
-            "index": np.zeros(len(self), dtype=np.uint64),
-            "length": np.zeros(len(self), dtype=np.int64),
-            "n_categories": np.zeros(len(self), dtype=np.int32),
-        }
+    def among(
+        self, features: NDArray[Any], n_columns: int
+    ) -> tuple[NDArray[Any], Ints]:
+        """Which of some columns, ascending, are columns of ``X``, and which are pairs.
+
+        The pairs follow ``n_columns`` of ``X``, and are counted from 0.
+        """
+        last, n_last, parts = self._last_among
+        if last is not features or n_last != n_columns:
+            n = int(np.searchsorted(features, n_columns))
+            parts = features[:n], (features[n:] - n_columns).astype(np.int32)
+            # Predictions ask again and again for the columns of the same trees.
+            object.__setattr__(self, "_last_among", (features, n_columns, parts))
+        return parts
 
     def shared_out(
         self, values: NDArray[Any], n_features: int, axis: int, fraction: float
@@ -140,6 +182,123 @@ class PairColumns:
             for column in columns:
                 shared[column] += fraction * of_pair
         return np.moveaxis(shared, 0, axis)
+
+    def shared_out_sparse(self, values: Any, n_features: int) -> Any:
+        """The same of a CSR matrix, whose last column is anything else.
+
+        A pair gives half of its number to each of its columns.
+        """
+        if not len(self):
+            return values
+        n, last = n_features, n_features + len(self)
+        entries = values.tocoo()
+        is_pair = (n <= entries.col) & (entries.col < last)
+        pair, kept = entries.col[is_pair] - n, ~is_pair
+        row, half = entries.row[is_pair], 0.5 * entries.data[is_pair]
+        column = np.where(entries.col == last, n, entries.col)[kept]
+        return sp.csr_matrix(
+            (
+                np.concatenate([entries.data[kept], half, half]),
+                (
+                    np.concatenate([entries.row[kept], row, row]),
+                    np.concatenate([column, self.left[pair], self.right[pair]]),
+                ),
+            ),
+            shape=(values.shape[0], n + 1),
+        )
+
+
+class PairedColumns:
+    """Columns of ``X``, and then pairs, which are made in spans when they are read.
+
+    They can also be used as `Columns`. Then all pairs are made at once, and kept.
+    """
+
+    is_sparse = property(attrgetter("base.is_sparse"))
+    address = property(attrgetter("whole.address"))
+    stride = property(attrgetter("whole.stride"))
+    kind = property(attrgetter("whole.kind"))
+    owner = property(attrgetter("whole.owner"))
+    length = property(attrgetter("whole.length"))
+    stored = property(attrgetter("whole.stored"))
+    stored_rows = property(attrgetter("whole.stored_rows"))
+
+    may_have_nan = True
+
+    def __init__(
+        self, base: Columns, pairs: PairColumns, source: Columns, n_threads: int
+    ) -> None:
+        self.base = base  # columns of ``X``
+        self.pairs = pairs
+        self.source = source  # all columns of ``X``, which pairs are made of
+        self.n_threads = n_threads  # that make all pairs at once
+        self.n_rows = base.n_rows
+        self.n_features = base.n_features + len(pairs)
+
+    @property
+    def index(self) -> NDArray[np.uint64] | None:
+        """The addresses of the rows of sparse columns; None: all columns are dense."""
+        return self._with_zeros(self.base.index)
+
+    @property
+    def n_categories(self) -> Ints | None:
+        """The number of categories of each column; None: all hold numbers."""
+        return self._with_zeros(self.base.n_categories)
+
+    def _with_zeros(self, values: NDArray[Any] | None) -> Any:
+        """An attribute of the columns of ``X``, with zeros for pairs."""
+        if values is None:
+            return None
+        return np.append(values, np.zeros(len(self.pairs), dtype=values.dtype))
+
+    def n_stored(self, n_threads: int) -> int:
+        """The number of values of ``X`` that are stored, if columns are made in spans.
+
+        Those of pairs are not known.
+        """
+        return self.base.n_stored(n_threads)
+
+    @cached_property
+    def whole(self) -> Columns:
+        """All columns at once."""
+        values = self.pairs.values(self._source(self.n_threads), self.n_threads)
+        return self.base.whole.followed_by(values)
+
+    def _source(self, n_threads: int) -> Columns:
+        """The columns that pairs are made of, if those of CSR are not all made."""
+        return self.source.only(self.pairs.columns, n_threads)
+
+    def only(self, features: NDArray[Any], n_threads: int) -> Columns:
+        """As many columns, of which these, in ascending order, can be read."""
+        of_base, chosen = self.pairs.among(features, self.base.n_features)
+        values = self.pairs.values(self._source(n_threads), n_threads, chosen)
+        return self.base.only(of_base, n_threads).followed_by(values)
+
+    def take(self, features: NDArray[Any]) -> Columns | PairedColumns:
+        """Some of the columns, with pairs that are made in spans if they ascend."""
+        if (features[1:] <= features[:-1]).any():
+            return self.whole.take(features)
+        of_base, chosen = self.pairs.among(features, self.base.n_features)
+        base = self.base.take(of_base)
+        if not len(chosen):
+            return base
+        pairs = self.pairs.take(chosen)
+        return PairedColumns(base, pairs, self.source, self.n_threads)
+
+    def by_span(self, n_threads: int) -> Iterator[tuple[slice, Columns]]:
+        """All columns, span by span; each is valid until the next one is made."""
+        first = self.base.n_features
+        if first:
+            yield from self.base.by_span(n_threads)
+        of_span = max(1, SPAN_BYTES // (8 * max(self.n_rows, 1)))
+        memory = np.empty((min(of_span, len(self.pairs)), self.n_rows))
+        source = self._source(n_threads)
+        for start in range(0, len(self.pairs), of_span):
+            pairs = self.pairs.take(slice(start, start + of_span))
+            values = pairs.values(source, n_threads, values_out=memory[: len(pairs)])
+            builder = ColumnsBuilder(self.n_rows, len(pairs))
+            builder.add([(np.arange(len(pairs)), values.T)])
+            yield slice(first + start, first + start + len(pairs)), builder.columns()
 
 
 def joined(parts: Sequence[PairColumns]) -> PairColumns:

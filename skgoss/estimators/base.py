@@ -734,6 +734,7 @@ class LGBMModel(
         X: ArrayLike,
         *,
         interactions: bool = False,
+        include_pairs: bool = False,
         start_iteration: int = 0,
         num_iteration: int | None = None,
         **kwargs: Any,
@@ -765,6 +766,7 @@ class LGBMModel(
             X,
             rounds,
             interactions=interactions,
+            include_pairs=include_pairs,
             output_names=model.score_names,
         )
 

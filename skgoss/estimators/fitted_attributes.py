@@ -15,6 +15,7 @@ from skgoss.booster.booster import Booster
 from skgoss.model import predictions
 from skgoss.model.fitted import FittedModel
 from skgoss.model.out_of_fold import OutOfFold
+from skgoss.preprocessing import PairFeatures
 
 
 class FittedAttributes:
@@ -149,3 +150,8 @@ class FittedAttributes:
     def feature_name_(self) -> list[str]:
         """Names of the columns; 'Column_0', 'Column_1', ... if ``X`` has no names."""
         return self._model.feature_names
+
+    @property
+    def pair_features_(self) -> PairFeatures:
+        """The transformer that appends the pairs of columns that the model computes."""
+        return PairFeatures._of_model(self._model.schema, self._owner)

@@ -148,6 +148,12 @@ class FitData:
         if not (isinstance(feature_name, str) and feature_name == "auto"):
             passed = names.checked(feature_name)
         if isinstance(X, Dataset):
+            if schema is not None and schema.pairs:
+                raise ValueError(
+                    "init_model computes pairs of columns, which a Dataset, a file or"
+                    " batches cannot hold. Pass an array or a data frame to fit of an"
+                    " estimator: LGBMRegressor().fit(X, y, init_model=model)."
+                )
             rows, read, root = self._prepared(X, schema)
             passed = X._names if passed is None else passed
         else:
@@ -564,7 +570,7 @@ class FitData:
     def _evaluated_rows(self, input_set: InputSet) -> Rows:
         """The rows of an evaluation set, without those of weight 0."""
         if input_set.is_empty:
-            rows = Rows(Columns.without_rows(self.schema.n_features))
+            rows = Rows(Columns.without_rows(self.schema.n_all_features))
         else:
             rows = self._evaluated_columns(input_set.X, input_set.name)
         rows = self._rows(rows, input_set).without_zero_weights()

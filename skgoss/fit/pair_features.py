@@ -1,8 +1,8 @@
-"""The option ``pair_features``: which pairs of columns a fit adds to its data."""
+"""Which pairs of columns are made: the option ``pair_features``, and `PairFeatures`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,11 +16,12 @@ from skgoss.fit.fit import Fit, PreparedFit
 from skgoss.parameters import presets
 from skgoss.training.evaluation import EvaluationSet
 
-# The operations of each value of the option.
-_OPERATIONS = {"sums": "-+", "products": "*/", True: "-+*/"}
+# The operations of each value of the option, and of the transformer.
+OPERATIONS: dict[Any, str] = {"sums": "-+", "products": "*/", "all": "-+*/"}
+OPERATIONS[True] = OPERATIONS["all"]
 
 # The measurements behind these numbers are in docs/measured-accuracy.md.
-_N_COLUMNS = 6
+N_COLUMNS = 6
 # The fit that compares columns: its rounds, and the most rows that it samples.
 _N_ROUNDS = 60
 _MAX_ROWS = 30_000
@@ -37,29 +38,45 @@ def added(prepared: PreparedFit) -> PreparedFit:
 
 def pairs_of(columns: Mapping[int, float], value: Any) -> PairColumns:
     """The pairs of some columns, for a value of the option."""
-    return PairColumns.of(columns, _OPERATIONS[value])
+    return PairColumns.of(columns, OPERATIONS[value])
 
 
-def best_columns(prepared: PreparedFit) -> dict[int, float]:
+def best_columns(prepared: PreparedFit, n_columns: int = N_COLUMNS) -> dict[int, float]:
     """The numeric columns that reduce the loss most in a quick fit.
 
     They have their standard deviations. The fit has the default options of trees, so
     that the columns do not depend on those of the user, or of a preset.
     """
     data, settings = prepared.data, prepared.data.settings
-    rows = data.rows.without_zero_weights()
-    if len(rows) > _MAX_ROWS:
-        random = np.random.default_rng(settings.random_state)
-        at = np.sort(random.choice(len(rows), _MAX_ROWS, replace=False))
-        rows = rows.take(at)
+    rows = _sampled(data.rows, settings.random_state)
     arguments = replace(data.arguments, callbacks=None, eval_metric=None)
     sampled = data.replaced(rows=rows, fitted=rows, arguments=arguments)
     quick = {**presets.default_trees(), "metric": None, "verbosity": -1}
     fit = Fit.begin(prepared.with_data(sampled).with_options(quick), [])
     gains = fit.grow(_N_ROUNDS, None).importances("gain")
     gains[list(data.schema.categories.vocabularies)] = 0.0
-    best = np.argsort(-gains, kind="stable")[:_N_COLUMNS]
-    columns = sorted(best[gains[best] > 0].tolist())
+    best = np.argsort(-gains, kind="stable")[:n_columns]
+    return _deviations(rows, sorted(best[gains[best] > 0].tolist()))
+
+
+def scales(rows: Rows, columns: Iterable[int], seed: int) -> dict[int, float]:
+    """The standard deviations of columns, without those that are constant.
+
+    They are those of the rows that `best_columns` samples.
+    """
+    return _deviations(_sampled(rows, seed), columns)
+
+
+def _sampled(rows: Rows, seed: int) -> Rows:
+    """The rows of positive weight, or some of them if there are many."""
+    rows = rows.without_zero_weights()
+    if len(rows) <= _MAX_ROWS:
+        return rows
+    random = np.random.default_rng(seed)
+    return rows.take(np.sort(random.choice(len(rows), _MAX_ROWS, replace=False)))
+
+
+def _deviations(rows: Rows, columns: Iterable[int]) -> dict[int, float]:
     deviations = {j: _deviation(rows, j) for j in columns}
     return {j: deviation for j, deviation in deviations.items() if deviation > 0}
 

@@ -16,7 +16,6 @@ from skgoss._engine.model.few_rows import FewRowsPredictor
 from skgoss._engine.model.predict import Predictor
 from skgoss._engine.objectives.link_kernels import RowLink
 from skgoss.columns.columns import Columns
-from skgoss.columns.sparse import CompressedRows
 from skgoss.model.category_sets import NO_SETS, SET_TYPES, CategorySets
 from skgoss.model.linear import (
     BOUND_TYPES,
@@ -422,10 +421,10 @@ class Ensemble:
         return np.unique(np.concatenate(used))
 
     def _readable(self, columns: Columns, n_threads: int) -> Columns:
-        """The columns, those of CSR matrices only as far as the trees read them."""
-        if isinstance(columns, CompressedRows):
-            return columns.only(self._used_features, n_threads)
-        return columns
+        """The columns; those that would have to be made only if the trees read them."""
+        if type(columns) is Columns:
+            return columns
+        return columns.only(self._used_features, n_threads)
 
     def _divisor(self, n_trees: int) -> int:
         """The divisor of the scores of ``n_trees`` trees."""

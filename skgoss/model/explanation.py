@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from skgoss._engine.columns.column_kernels import to_float64
+from skgoss.columns.pair_columns import NO_PAIRS
 from skgoss.model import contributions
 from skgoss.model.fitted import FittedModel
 from skgoss.model.predictions import RowReader
 from skgoss.model.trees import CATEGORICAL, Tree, nan_goes_left, zero_is_missing
 from skgoss.utils import optional
+from skgoss.utils.messages import warn_unused
 
 if TYPE_CHECKING:
     import shap
@@ -27,13 +30,15 @@ def explanation(
     rounds: tuple[int, int],
     *,
     interactions: bool,
+    include_pairs: bool,
     output_names: Sequence[str] | None = None,
 ) -> shap.Explanation:
     """SHAP values as shap's plots take them; ImportError if shap is not installed.
 
     ``X`` are the rows as the user passed them: a data frame is displayed as it is.
     The ``reader`` reads them for its model. ``rounds`` are the first round, and the
-    last plus 1. ``output_names`` are those of the scores, if there are several.
+    last plus 1. With ``include_pairs``, columns that the model makes itself have values
+    of their own. ``output_names`` are those of the scores, if there are several.
     """
     shap = optional.optional(
         "shap",
@@ -42,6 +47,12 @@ def explanation(
     )
     model, columns = reader.model, reader.loaded(X)
     names, schema = model.feature_names, model.schema
+    if include_pairs:
+        if not schema.pairs:
+            warn_unused(
+                "include_pairs has no effect: the model computes no pairs of columns."
+            )
+        names, schema = model.all_feature_names, replace(schema, pairs=NO_PAIRS)
     arguments = model.trees, columns, *rounds, reader.n_threads
     if interactions:
         values = contributions.interactions(*arguments)
@@ -51,14 +62,17 @@ def explanation(
         values = schema.shared_out(contributions.contributions(*arguments))
         base, inner = values[..., -1], values[..., :-1]
     numbers = np.empty((len(names), columns.n_rows))
-    to_float64(columns, numbers)
+    to_float64(columns.take(np.arange(len(names))), numbers)
     is_frame = hasattr(X, "columns") and hasattr(X, "to_numpy")
+    displayed = X.to_numpy() if is_frame else None
+    if displayed is not None and len(names) > displayed.shape[1]:
+        displayed = np.hstack([displayed, numbers[displayed.shape[1] :].T])
     single = values.shape[1] == 1
     return shap.Explanation(
         inner[:, 0] if single else np.moveaxis(inner, 1, -1),
         base_values=base[:, 0] if single else base,
         data=numbers.T,
-        display_data=X.to_numpy() if is_frame else None,
+        display_data=displayed,
         feature_names=list(names),
         output_names=None if single else output_names,
     )

@@ -436,6 +436,13 @@ RANDOM_STATE = optional(
     )
 )
 COLUMN = Domain("str or int", "a str or an int", _convert_column)
+COLUMNS = optional(
+    Domain(
+        "list of str and int",
+        "a list of column names and column numbers >= 0",
+        _convert_columns,
+    )
+)
 CATEGORICAL_FEATURE = Domain(
     "'auto', None, int, str or list of str and int",
     "'auto', None or a list of column names and column numbers >= 0 (or a number, or a"

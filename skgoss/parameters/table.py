@@ -481,7 +481,8 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             """,
             advice=(
                 "Try it if the target depends on how columns compare, such as a price"
-                " and its estimate, or positions on a map."
+                " and its estimate, or positions on a map: see"
+                " https://skgoss.github.io/skgoss/pair-features.html."
             ),
             is_added=True,
         ),

@@ -14,9 +14,11 @@ from sklearn.model_selection._validation import (
     _warn_or_raise_about_fit_failures,
 )
 from sklearn.utils._metadata_requests import RequestMethod
+from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import (
     _check_feature_names,
+    _check_feature_names_in,
     _check_n_features,
     _get_feature_names,
 )
@@ -212,6 +214,16 @@ def check_feature_names(X: Any, fitted: NDArray[Any] | None, owner: str) -> None
 def check_n_features(X: Any, fitted: int, owner: str) -> None:
     """Check the number of columns against that of the fit, with the same messages."""
     _check_n_features(_estimator_named(owner, n_features_in_=fitted), X, reset=False)
+
+
+def names_in(transformer: Any, input_features: Any) -> list[str]:
+    """The names of the columns of ``X``, by the rules of ``get_feature_names_out``."""
+    return _check_feature_names_in(transformer, input_features).tolist()
+
+
+def output_container(transformer: Any) -> str:
+    """What ``transform`` returns by ``set_output``: 'default', 'pandas' or 'polars'."""
+    return _get_output_config("transform", transformer)["dense"]
 
 
 # An estimator has one of these attributes if callbacks are registered, with itself or

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 
-from skgoss.columns import containers, pair_columns
+from skgoss.columns import containers, pair_columns, sparse
 from skgoss.columns.columns import numbers
 from skgoss.columns.pair_columns import PairColumns
 
@@ -61,6 +61,67 @@ def test_values_are_those_of_numpy(X, container, read, n_threads):
     assert columns.n_features == schema.n_all_features == 6 + 12
     expected = np.hstack([values, naive(values, pairs)])
     np.testing.assert_array_equal(numbers(columns), expected)
+
+
+CONTAINERS = {
+    "array": np.asarray,
+    "frame": pd.DataFrame,
+    "csr": lambda X: sp.csr_array(np.nan_to_num(X)),
+    "csc": lambda X: sp.csc_array(np.nan_to_num(X)),
+}
+
+
+@pytest.fixture(params=CONTAINERS)
+def paired(request, X):
+    """The columns of a container with pairs, and all their values."""
+    pairs = PairColumns.of(SCALES, "-*")
+    columns, _ = containers.learned(CONTAINERS[request.param](X), owner="test")
+    values = np.nan_to_num(X) if request.param.startswith("cs") else X
+    return pairs.appended_to(columns, 2), np.hstack([values, naive(values, pairs)])
+
+
+@pytest.mark.parametrize("span_bytes", [1, 50_000, 1 << 30])
+def test_columns_are_made_in_spans(paired, span_bytes, monkeypatch):
+    monkeypatch.setattr(pair_columns, "SPAN_BYTES", span_bytes)
+    monkeypatch.setattr(sparse, "SPAN_BYTES", span_bytes)
+    columns, expected = paired
+    for chosen in (np.arange(12), np.array([3, 6, 9, 11]), np.array([7]), np.arange(4)):
+        taken = columns.take(chosen)
+        assert taken.n_features == len(chosen)
+        stop = 0
+        for span, own in taken.by_span(2):
+            assert span.start == stop
+            stop = span.stop
+            np.testing.assert_array_equal(numbers(own), expected[:, chosen[span]])
+        assert stop == len(chosen)
+    assert "whole" not in vars(columns)
+
+
+@pytest.mark.parametrize("chosen", [[4, 9, 2], [11, 0], [6, 5]])
+def test_columns_in_another_order(paired, chosen):
+    columns, expected = paired
+    taken = columns.take(np.array(chosen))
+    np.testing.assert_array_equal(numbers(taken), expected[:, chosen])
+
+
+@pytest.mark.parametrize("chosen", [[0, 5, 7, 11], [10], [2, 3], range(12), []])
+def test_only_some_columns_can_be_read(paired, chosen):
+    columns, expected = paired
+    chosen = np.array(chosen, dtype=np.int32)
+    made = columns.only(chosen, 2)
+    assert made.n_features == 12
+    np.testing.assert_array_equal(numbers(made.take(chosen)), expected[:, chosen])
+
+
+def test_columns_with_categories(X):
+    frame = pd.DataFrame(X).assign(word=pd.Categorical(np.where(X[:, 0] > 0, "x", "y")))
+    columns, _ = containers.learned(frame.set_axis(list("abcdefg"), axis=1), owner="t")
+    columns = PairColumns.of(SCALES, "-").appended_to(columns)
+    expected = [0] * 6 + [2] + [0] * 3
+    assert columns.n_categories.tolist() == expected
+    assert columns.whole.n_categories.tolist() == expected
+    assert columns.take(np.array([6, 8])).n_categories.tolist() == [2, 0]
+    assert PairColumns.of(SCALES, "").appended_to(columns) is columns
 
 
 def test_sums_and_differences_are_of_equal_scales():

@@ -440,6 +440,21 @@ def test_folds_of_queries_and_of_an_earlier_model():
     assert_same(fitted, local.fit(X, TARGET, init_model=first), X)
 
 
+def test_an_earlier_model_with_pairs_of_columns():
+    first = LGBMRegressor(n_estimators=2, pair_features="sums").fit(X, TARGET)
+    assert first._model.schema.pairs
+    local = LGBMRegressor(**SMALL)
+    # One worker at most has rows of the evaluation set.
+    few = X[:30], TARGET[:30]
+    arrays = [array(values, (30,)) for values in few]
+    fitted = of(local).fit(
+        array(X), array(TARGET), init_model=first, eval_set=[tuple(arrays)]
+    )
+    local.fit(X, TARGET, init_model=first, eval_set=[few])
+    assert_same(fitted, local, X)
+    assert fitted.evals_result_ == local.evals_result_
+
+
 def test_bundles_of_sparse_columns():
     codes = RNG.integers(0, 40, N)
     one_hot = csr_matrix((np.ones(N), (np.arange(N), codes)), shape=(N, 40))

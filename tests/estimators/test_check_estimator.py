@@ -8,7 +8,7 @@ from sklearn.utils.estimator_checks import (
     parametrize_with_checks,
 )
 
-from skgoss import LGBMClassifier, LGBMRanker, LGBMRegressor
+from skgoss import LGBMClassifier, LGBMRanker, LGBMRegressor, PairFeatures
 
 
 class _Subclass(LGBMRegressor):
@@ -28,6 +28,8 @@ ESTIMATORS = [
     LGBMClassifier(n_estimators=10),
     LGBMRegressor(n_estimators=20),
     _Subclass(n_estimators=20, offset=1.0),
+    PairFeatures("sums", n_columns=2),
+    PairFeatures(columns=[0, 1]),
 ]
 
 
@@ -36,6 +38,7 @@ WARNINGS = (
     "default",
     "ignore:No tree of the fit has a split",
     "ignore:.* has no parameter 'kwargs'",
+    "ignore:PairFeatures appends nothing",
     # They set alpha, as for linear models.
     "error:Options without effect",
 )

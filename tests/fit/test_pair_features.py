@@ -1,14 +1,26 @@
 """The option ``pair_features``: models that compute columns from pairs of columns."""
 
 import pickle
+import tracemalloc
 
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 from helpers.columns_of_pairs import with_pairs
-from skgoss import Booster, Dataset, LGBMClassifier, LGBMRegressor, train
+from helpers.reading import n_calls
+from skgoss import (
+    Booster,
+    Dataset,
+    LGBMClassifier,
+    LGBMRegressor,
+    UnusedParameterWarning,
+    train,
+)
+from skgoss.columns import pair_columns
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(600, 7))
@@ -34,6 +46,65 @@ def test_it_is_a_fit_of_more_columns(options):
     np.testing.assert_array_equal(
         model.predict(NEW, pred_leaf=True), same.predict(new, pred_leaf=True)
     )
+
+
+@pytest.mark.parametrize("span_bytes", [1, 1 << 20, 1 << 30])
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array, sp.csc_array])
+@pytest.mark.parametrize("share", [0.9, 0.3])
+def test_pairs_are_binned_in_spans(share, container, span_bytes, monkeypatch):
+    monkeypatch.setattr(pair_columns, "SPAN_BYTES", span_bytes)
+    rng = np.random.default_rng(0)
+    few = rng.integers(-9, 9, (5000, 6)) * (rng.random((5000, 6)) < share)
+    few = few.astype(np.float64)
+    y = np.abs(few[:, 0] - few[:, 1]) + few[:, 2] * few[:, 3]
+    options = {"n_estimators": 5, "subsample_for_bin": 3000, "min_data_in_bin": 1}
+    model = LGBMRegressor(pair_features=True, **options)
+    sets = [(container(few[:900]), y[:900])]
+    model.fit(container(few), y, eval_set=sets)
+    same = LGBMRegressor(**options)
+    same.fit(
+        with_pairs(model, few), y, eval_set=[(with_pairs(model, few[:900]), y[:900])]
+    )
+    assert_same_trees(model, same)
+    assert model.evals_result_ == same.evals_result_
+    np.testing.assert_array_equal(
+        model.predict(container(few)), same.predict(with_pairs(model, few))
+    )
+
+
+def assert_same_trees(model, same):
+    """Check that all numbers of two ensembles are the same."""
+    for name, values in model._model.trees.arrays.items():
+        np.testing.assert_array_equal(values, same._model.trees.arrays[name], name)
+
+
+def test_a_fit_keeps_no_more_of_pairs_than_their_bins(monkeypatch):
+    n_rows, span_bytes = 100_000, 1 << 20
+    monkeypatch.setattr(pair_columns, "SPAN_BYTES", span_bytes)
+    many = np.random.default_rng(0).normal(size=(n_rows, 6)).astype(np.float32)
+    y = np.abs(many[:, 0] - many[:, 1])
+    peaks = []
+    for value in (False, True):
+        model = LGBMRegressor(n_estimators=2, pair_features=value, n_jobs=1)
+        tracemalloc.start()
+        try:
+            model.fit(many, y, eval_set=[(many[:50_000], y[:50_000])])
+            peaks.append(tracemalloc.get_traced_memory()[1])
+        finally:
+            tracemalloc.stop()
+    n_pairs = len(model._model.schema.pairs)
+    assert n_pairs == 60
+    # The bins of both sets are bytes, and may be copied once; a span is in memory.
+    assert peaks[1] - peaks[0] < 2 * n_pairs * 1.5 * n_rows + 2 * span_bytes
+    assert 2 * 1.5 < 0.5 * 8  # their values would need more
+
+
+def test_predicting_a_row_takes_few_calls(model):
+    plain = LGBMRegressor(n_estimators=30).fit(X, Y)
+    for of_model in (model, plain):
+        of_model.predict(NEW[:1])
+    more = n_calls(lambda: model.predict(NEW[:1]))
+    assert more - n_calls(lambda: plain.predict(NEW[:1])) <= 40
 
 
 def test_it_finds_what_single_columns_cannot_tell(model):
@@ -107,6 +178,58 @@ def test_explanations_are_exact(model):
     np.testing.assert_array_equal(inner, pairs[:, :-1, :-1])
 
 
+@pytest.mark.parametrize("container", [sp.csr_array, sp.csc_array])
+@pytest.mark.parametrize("estimator", [LGBMRegressor, LGBMClassifier])
+def test_explanations_of_sparse_rows(estimator, container):
+    few = np.where(np.abs(X) < 0.5, 0.0, X)
+    y = Y if estimator is LGBMRegressor else np.digitize(Y, [0.5, 1.5])
+    model = estimator(n_estimators=5, pair_features=True).fit(container(few), y)
+    found = model.predict(container(few[:50]), pred_contrib=True)
+    dense = model.predict(few[:50], pred_contrib=True)
+    matrices = found if isinstance(found, list) else [found]
+    assert {matrix.format for matrix in matrices} == {container(few).format}
+    values = np.hstack([matrix.toarray() for matrix in matrices])
+    np.testing.assert_allclose(values, dense, atol=1e-12)
+
+
+@pytest.mark.parametrize("interactions", [False, True])
+def test_pairs_have_values_of_their_own_on_request(model, interactions):
+    pytest.importorskip("shap")
+    n = len(model._model.schema.pairs)
+    kind = {"interactions": interactions}
+    for of_model in (model, model.booster_):
+        whole = of_model.explain(NEW, include_pairs=True, **kind)
+        assert whole.values.shape == (40, *(7 + n,) * (1 + interactions))
+        np.testing.assert_array_equal(whole.data, with_pairs(model, NEW))
+        assert whole.feature_names == model._model.all_feature_names
+        axes = tuple(range(1, whole.values.ndim))
+        raw = whole.values.sum(axis=axes) + whole.base_values
+        np.testing.assert_allclose(raw, model.predict(NEW, raw_score=True), rtol=1e-10)
+        shared = of_model.explain(NEW, **kind)
+        pairs = model._model.schema.pairs
+        added = pairs.shared_out(whole.values, 7, -1, 0.5)
+        if interactions:
+            added = pairs.shared_out(added, 7, -2, 0.5)
+        np.testing.assert_allclose(added, shared.values, atol=1e-12)
+        np.testing.assert_array_equal(shared.data, NEW)
+
+
+def test_pairs_of_a_frame_are_displayed():
+    pytest.importorskip("shap")
+    frame = pd.DataFrame(X, columns=list("abcdefg"))
+    frame["word"] = pd.Categorical(np.where(X[:, 3] > 0, "x", "y"))
+    model = LGBMRegressor(n_estimators=5, pair_features="sums").fit(frame, Y)
+    shown = model.explain(frame[:9], include_pairs=True)
+    assert shown.feature_names == model._model.all_feature_names
+    assert shown.display_data[:, 7].tolist() == frame["word"][:9].tolist()
+    made = model.pair_features_.transform(frame[:9])
+    np.testing.assert_array_equal(shown.display_data[:, 8:], made.to_numpy()[:, 8:])
+    plain = LGBMRegressor(n_estimators=5).fit(frame, Y)
+    with pytest.warns(UnusedParameterWarning, match="include_pairs has no effect: the"):
+        same = plain.explain(frame[:9], include_pairs=True)
+    np.testing.assert_array_equal(same.values, plain.explain(frame[:9]).values)
+
+
 def test_saved_models_predict_the_same(model, tmp_path):
     expected = model.predict(NEW)
     np.testing.assert_array_equal(
@@ -121,12 +244,50 @@ def test_saved_models_predict_the_same(model, tmp_path):
     assert text.model_to_string() == model.booster_.model_to_string()
 
 
-def test_lightgbm_reads_the_trees(model, tmp_path):
+def test_lightgbm_predicts_what_the_transformer_appends(model, tmp_path):
     lightgbm = pytest.importorskip("lightgbm")
     model.to_file(tmp_path / "model.txt")
     theirs = lightgbm.Booster(model_file=tmp_path / "model.txt")
-    made = with_pairs(model, X)
-    np.testing.assert_allclose(theirs.predict(made), model.predict(X), rtol=1e-12)
+    for saved in (model, Booster(model_file=tmp_path / "model.txt")):
+        made = saved.pair_features_.transform(NEW)
+        np.testing.assert_array_equal(made, with_pairs(model, NEW))
+        np.testing.assert_allclose(theirs.predict(made), model.predict(NEW), rtol=1e-12)
+
+
+def test_lightgbm_predicts_frames_with_categories(tmp_path):
+    lightgbm = pytest.importorskip("lightgbm")
+    frame = pd.DataFrame(X, columns=list("abcdefg"))
+    frame.insert(1, "word", pd.Categorical(np.where(X[:, 3] > 0, "x", "y")))
+    y = Y + (X[:, 3] > 0)
+    model = LGBMRegressor(n_estimators=20, pair_features="sums", linear_tree=True)
+    model.fit(frame, y).to_file(tmp_path / "model.txt")
+    made = model.pair_features_.transform(frame)
+    assert made.columns.tolist() == model._model.all_feature_names
+    theirs = lightgbm.Booster(model_file=tmp_path / "model.txt")
+    np.testing.assert_allclose(theirs.predict(made), model.predict(frame), rtol=1e-9)
+
+
+@pytest.mark.parametrize("value", ["sums", "products", True])
+def test_the_transformer_of_a_model_can_be_fitted_again(value):
+    frame = pd.DataFrame(X, columns=list("abcdefg"))
+    model = LGBMRegressor(n_estimators=3, pair_features=value).fit(frame, Y)
+    pairs = model.pair_features_
+    again = clone(pairs).fit(frame)
+    assert again.pairs_ == pairs.pairs_
+    assert again.columns_ == pairs.columns_
+    pd.testing.assert_frame_equal(again.transform(frame), pairs.transform(frame))
+
+
+def test_models_without_pairs_say_how_to_get_them():
+    model = LGBMRegressor(n_estimators=2).fit(X, Y)
+    with pytest.raises(AttributeError, match="LGBMRegressor computes no pairs of colu"):
+        model.pair_features_  # noqa: B018
+    with pytest.raises(
+        AttributeError, match=r"This Booster .* the option pair_features"
+    ):
+        model.booster_.pair_features_  # noqa: B018
+    with pytest.raises(NotFittedError):
+        LGBMRegressor().pair_features_  # noqa: B018
 
 
 def test_onnx(model):
@@ -195,6 +356,8 @@ def test_what_is_refused(options, message):
 def test_numbers_must_be_in_memory(model):
     with pytest.raises(ValueError, match="if the numbers are not in memory: pass an"):
         train({"pair_features": "sums", "verbosity": -1}, Dataset(X, Y))
+    with pytest.raises(ValueError, match="computes pairs of columns, which a Dataset,"):
+        train({"verbosity": -1}, Dataset(X, Y), init_model=model)
     with pytest.raises(ValueError, match="with init_model: pairs that it has are kept"):
         LGBMRegressor(pair_features=True).fit(X, Y, init_model=model)
     with pytest.raises(ValueError, match="'sums', 'products'"):

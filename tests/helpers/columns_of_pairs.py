@@ -8,6 +8,6 @@ def with_pairs(model, X):
     made = []
     for left, symbol, factor, right in model._model.schema.pairs.state():
         a, b = X[:, left], factor * X[:, right]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            made.append({"-": a - b, "+": a + b, "*": a * b, "/": a / b}[symbol])
+        divisor = np.where(b == 0, np.nan, b)
+        made.append({"-": a - b, "+": a + b, "*": a * b, "/": a / divisor}[symbol])
     return np.column_stack([X, *made])

@@ -12,6 +12,11 @@ def locate_all(
     stride_out: NDArray[np.int64], kind_out: NDArray[np.uint8],
 ) -> None: ...
 
+def locate_appended(
+    columns: object, values: NDArray[np.float64], address_out: NDArray[np.uint64],
+    stride_out: NDArray[np.int64], kind_out: NDArray[np.uint8],
+) -> None: ...
+
 def to_float64(columns: object, values_out: NDArray[np.float64]) -> None: ...
 
 def locate(

@@ -50,6 +50,26 @@ def locate_all(
     PyBuffer_Release(&buffer)
 
 
+def locate_appended(
+    columns, const double[:, ::1] values, uint64_t[::1] address_out, int64_t[::1] stride_out,
+    uint8_t[::1] kind_out,
+) -> None:
+    """Write where columns lie, and after them those in the rows of a matrix."""
+    cdef const uint64_t[::1] address = columns.address
+    cdef const int64_t[::1] stride = columns.stride
+    cdef const uint8_t[::1] kind = columns.kind
+    cdef Py_ssize_t n = address.shape[0]
+    cdef Py_ssize_t j
+    for j in range(n):
+        address_out[j] = address[j]
+        stride_out[j] = stride[j]
+        kind_out[j] = kind[j]
+    for j in range(values.shape[0]):
+        address_out[n + j] = <uint64_t> &values[0, 0] + j * values.strides[0]
+        stride_out[n + j] = sizeof(double)
+        kind_out[n + j] = FLOAT64
+
+
 def to_float64(columns, double[:, ::1] values_out) -> None:
     """Write every column, as float64, into one row of ``values_out`` each."""
     cdef InputColumns inputs = read_columns(columns)

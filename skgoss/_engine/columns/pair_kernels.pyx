@@ -29,8 +29,10 @@ cdef struct PairLoop:
     const int32_t* right
     const uint8_t* operation
     const double* factor      # of the second column
-    Py_ssize_t n_pairs
-    double* blocks            # of each thread: BLOCK values of each used column
+    const int32_t* chosen     # the numbers of the pairs to compute
+    Py_ssize_t n_chosen
+    double* blocks            # of each thread: the values of each used column in some rows
+    Py_ssize_t length         # of these rows
     double* values            # (n_pairs, n_rows)
 
 
@@ -58,25 +60,27 @@ cdef void combine_rows(
 ) noexcept nogil:
     """The body of the loop over rows."""
     cdef PairLoop* loop = <PairLoop*>context
-    cdef double* block = loop.blocks + thread * loop.n_used * BLOCK
+    cdef Py_ssize_t length = loop.length
+    cdef double* block = loop.blocks + thread * loop.n_used * length
     cdef Py_ssize_t n_rows = loop.columns.n_rows
-    cdef Py_ssize_t j, first = begin
+    cdef Py_ssize_t i, j, first = begin
     cdef Py_ssize_t n
     while first < end:
-        n = min(<Py_ssize_t>BLOCK, end - first)
+        n = min(length, end - first)
         for j in range(loop.n_used):
-            load_block(&loop.columns, loop.used[j], NULL, first, n, block + j * BLOCK)
-        for j in range(loop.n_pairs):
+            load_block(&loop.columns, loop.used[j], NULL, first, n, block + j * length)
+        for i in range(loop.n_chosen):
+            j = loop.chosen[i]
             combine(
-                loop.operation[j], block + loop.left[j] * BLOCK, block + loop.right[j] * BLOCK,
+                loop.operation[j], block + loop.left[j] * length, block + loop.right[j] * length,
                 loop.factor[j], n, loop.values + j * n_rows + first)
         first += n
 
 
 def pair_values(
     columns, const int32_t[::1] used, const int32_t[::1] left, const int32_t[::1] right,
-    const uint8_t[::1] operation, const double[::1] factor, int n_threads,
-    double[:, ::1] values_out,
+    const uint8_t[::1] operation, const double[::1] factor, const int32_t[::1] chosen,
+    int n_threads, double[:, ::1] values_out,
 ) -> None:
     """Write the values of pairs of columns, which are missing where a division is by zero.
 
@@ -85,16 +89,19 @@ def pair_values(
     - ``left``, ``right``: (n_pairs,), the columns of each pair, as positions in ``used``.
     - ``operation``: (n_pairs,), a code of `OPERATIONS`.
     - ``factor``: (n_pairs,), by which the second column of a difference or sum is multiplied.
-    - ``values_out``: (n_pairs, n_rows).
+    - ``chosen``: the numbers of the pairs that are computed.
+    - ``values_out``: (n_pairs, n_rows); rows of other pairs are not written.
     """
     cdef PairLoop loop
     cdef Py_ssize_t n_rows = values_out.shape[1]
-    if n_rows == 0 or left.shape[0] == 0:
+    if n_rows == 0 or chosen.shape[0] == 0:
         return
-    cdef double[::1] blocks = np.empty(n_threads * used.shape[0] * BLOCK)
+    loop.length = min(<Py_ssize_t>BLOCK, n_rows)
+    cdef double[::1] blocks = np.empty(n_threads * used.shape[0] * loop.length)
     loop.columns = read_columns(columns)
     loop.used, loop.n_used = &used[0], used.shape[0]
     loop.left, loop.right, loop.operation = &left[0], &right[0], &operation[0]
-    loop.factor, loop.n_pairs = &factor[0], left.shape[0]
+    loop.factor = &factor[0]
+    loop.chosen, loop.n_chosen = &chosen[0], chosen.shape[0]
     loop.blocks, loop.values = &blocks[0], &values_out[0, 0]
-    run_shares(combine_rows, &loop, n_rows, BLOCK, n_threads, n_rows * loop.n_pairs)
+    run_shares(combine_rows, &loop, n_rows, BLOCK, n_threads, n_rows * loop.n_chosen)

@@ -158,7 +158,7 @@ class Parts:
         return sorted(values, key=itemgetter(0)) or [(self.numbers, value)]
 
     def common_value(self, what: str, value: Any) -> Any:
-        """The value that all processes with rows must have; ValueError if they differ."""
+        """The value that all processes with rows have; ValueError if they differ."""
         parts, values = zip(*self.gather_from_ranks_with_rows(value), strict=True)
         check_equal(what, values, list(map(names_of_parts, parts)))
         return values[0]

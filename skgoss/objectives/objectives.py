@@ -104,7 +104,8 @@ class TrainingRows:
     @property
     def _collectives_or_none(self) -> Collectives | None:
         """`collectives`; None if one process holds all rows."""
-        return None if self.collectives.n_ranks == 1 else self.collectives
+        collectives = self.partition.collectives
+        return None if collectives.n_ranks == 1 else collectives
 
     def mean(self) -> float:
         """The weighted mean of the targets of all processes."""

@@ -167,14 +167,12 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             optional(choice("fast", "accurate", "best")),
             """
             How to choose the options that you leave at their defaults. None: their
-            defaults, which are LightGBM's. 'fast': better predictions, in about twice
-            the time. 'accurate': still better ones, in 10 to 40 times the time. 'best':
-            the weighted mean of models of eight folds and several configurations, which
-            are searched until nothing improves or ``time_limit`` is reached. Rows that
-            are held out, or an evaluation set, compare several configurations, and find
-            the number of rounds. The attribute ``preset_params_`` holds the options
-            that were chosen, and ``search_results_`` the configurations that were
-            compared.
+            defaults, which are LightGBM's. 'fast': better predictions, in two to four
+            times the time. 'accurate': still better ones, in 10 to 40 times the time.
+            'best': the weighted mean of models of eight folds and several
+            configurations, which are searched until nothing improves or ``time_limit``
+            is reached. ``preset_params_`` holds the options that were chosen, and
+            ``search_results_`` the configurations that were compared.
             """,
             advice=(
                 "Use 'accurate' for better predictions with one argument: "

@@ -193,7 +193,7 @@ def test_a_mean_is_the_weighted_sum_of_fits_of_all_rows(case, members, short):
     for candidate, weight, options, trees in members:
         at = results["params"].index(candidate.params)
         assert results["weight"][at] == pytest.approx(candidate.weight)
-        of_preset = presets._PRESETS[model.preset].alone
+        of_preset = presets._PRESETS[model.preset].single
         whole = model.get_params() | of_preset | model._passed_parameters()
         whole |= options | {"preset": None}
         alone = type(model)(**whole).fit(ROWS, y, **arguments)
@@ -283,8 +283,8 @@ def test_rows_of_the_training_set_are_not_evaluated_by_a_mean(members, short):
 
 
 def test_many_rows_are_tested_by_a_sample(monkeypatch, members, short):
-    monkeypatch.setattr(presets, "_MANY_ROWS", 150)
-    monkeypatch.setattr(presets, "_ROWS_OF_SAMPLE", 90)
+    monkeypatch.setattr(presets, "_LARGE_DATA_ROWS", 150)
+    monkeypatch.setattr(presets, "_SAMPLE_ROWS", 90)
     model = LGBMRegressor(**FEW).fit(ROWS, NUMBER)
     assert len(members) > 1
     is_tested = np.isfinite(model.oof_prediction_)

@@ -47,6 +47,7 @@ from skgoss.objectives.objectives import (
 )
 from skgoss.parameters import presets
 from skgoss.parameters.settings import Settings
+from skgoss.sources import input_rows
 from skgoss.training import constraints
 from skgoss.training.evaluation import EvaluationSet
 from skgoss.utils import threads
@@ -147,20 +148,16 @@ class FitData:
         root = None
         if not (isinstance(feature_name, str) and feature_name == "auto"):
             passed = names.checked(feature_name)
-        if isinstance(X, Dataset):
-            if schema is not None and schema.pairs:
-                raise ValueError(
-                    "init_model computes pairs of columns, which a Dataset, a file or"
-                    " batches cannot hold. Pass an array or a data frame to fit of an"
-                    " estimator: LGBMRegressor().fit(X, y, init_model=model)."
-                )
+        has_bins = isinstance(X, Dataset) and not (schema is not None and schema.pairs)
+        if has_bins:
             rows, read, root = self._prepared(X, schema)
-            passed = X._names if passed is None else passed
-        else:
+        if isinstance(X, Dataset) and passed is None:
+            passed = X._names
+        if not has_bins:
             reading = containers.Reading(
                 passed, settings.categorical_feature, schema, settings.n_jobs
             )
-            columns, read = reading.read(X, self.task.owner)
+            columns, read = reading.read(_without_bins(X), self.task.owner)
             if parts is not None:
                 columns, read = self._merged(columns, read, parts, schema is None)
             rows = Rows(columns)
@@ -612,8 +609,11 @@ class FitData:
     def _in_same_bins(self, X: Dataset) -> Rows:
         """The columns of a data set in the bins of the training set.
 
-        If it does not fit, it keeps the reference that it had.
+        If it does not fit, it keeps the reference that it had. With pairs of columns,
+        it has no bins.
         """
+        if self.schema.pairs:
+            return self._evaluated_columns(_without_bins(X), "")
         before = dict(vars(X))
         try:
             if X._root is not self.training.X._root:
@@ -698,6 +698,11 @@ class FitData:
 
     def with_dataset(self, X: Dataset) -> Self:
         """The data of a fit to other rows, in the bins of the training set."""
+        if self.schema.pairs:
+            raise ValueError(
+                "train_set cannot be replaced if the model computes pairs of columns:"
+                " train with the other rows and init_model."
+            )
         training, *_ = input_sets(X, None, self.arguments, self.settings)
         data, rows = self._learned(self._in_same_bins(X), training)
         rows = rows.without_zero_weights()
@@ -713,6 +718,22 @@ class FitData:
         return self.replaced(
             training=self.training.without_values(), rows=rows, fitted=fitted
         )
+
+
+def _without_bins(X: Any) -> Any:
+    """The data of a `Dataset`, which has no bins for pairs of columns.
+
+    ValueError if they are read in batches.
+    """
+    if not isinstance(X, Dataset):
+        return X
+    data = X.get_data()
+    if input_rows.is_streamed(data):
+        raise ValueError(
+            "init_model computes pairs of columns, which need numbers in memory: pass"
+            " an array or a data frame instead of files or batches."
+        )
+    return data
 
 
 def _warn_of_other_scores(init_model: FittedModel, objective: Any, link: Link) -> None:

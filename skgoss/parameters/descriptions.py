@@ -337,8 +337,7 @@ evals_result_ : dict
     The metrics of all rounds: a dict of dicts of lists, by the names of evaluation
     set and metric. Empty without evaluation sets.
 feature_importances_ : ndarray of shape (`n_features_in_`,)
-    The importances of the columns, as ``importance_type`` says. They are not
-    normalized.
+    The importances of the columns, as ``importance_type`` says; not normalized.
 fitted_ : bool
     True.
 """)

@@ -5,6 +5,7 @@ import tracemalloc
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
@@ -18,6 +19,8 @@ from skgoss import (
     LGBMClassifier,
     LGBMRegressor,
     UnusedParameterWarning,
+    cv,
+    record_evaluation,
     train,
 )
 from skgoss.columns import pair_columns
@@ -310,6 +313,41 @@ def test_training_continues_with_the_same_pairs(model):
     assert refitted.predict(NEW).shape == (40,)
 
 
+def test_training_continues_on_a_dataset(model, tmp_path):
+    more = LGBMRegressor(n_estimators=5)
+    more.fit(X, Y, init_model=model, eval_set=[(X[:99], Y[:99])])
+    data = Dataset(X, Y, free_raw_data=False)
+    history = {}
+    options = {"objective": "regression", "metric": "l2", "verbosity": -1}
+    booster = train(
+        options,
+        data,
+        5,
+        valid_sets=[Dataset(X[:99], Y[:99], reference=data)],
+        init_model=model,
+        callbacks=[record_evaluation(history)],
+        keep_training_booster=True,
+    )
+    np.testing.assert_array_equal(booster.predict(NEW), more.predict(NEW))
+    assert history == more.evals_result_
+    with pytest.raises(
+        ValueError, match="cannot be replaced if the model computes pai"
+    ):
+        booster.update(train_set=Dataset(X[:500], Y[:500]))
+    # The data set has no pairs, for other fits.
+    assert data.num_feature() == 7
+    assert not train(options, data, 2)._model.schema.pairs
+    losses = cv(options, data, 5, nfold=3, init_model=model)["valid l2-mean"]
+    assert losses[-1] < history["valid_0"]["l2"][0]
+    parquet = pytest.importorskip("pyarrow.parquet")
+    frame = pd.DataFrame(X, columns=list("abcdefg")).assign(y=Y)
+    parquet.write_table(pa.Table.from_pandas(frame), tmp_path / "rows.parquet")
+    with pytest.raises(
+        ValueError, match="pairs of columns, which need numbers in memo"
+    ):
+        more.fit(tmp_path / "rows.parquet", "y", init_model=model)
+
+
 @pytest.mark.parametrize("options", [{"folds": 3}, {"early_stopping_round": 5}])
 def test_folds_and_early_stopping(options):
     model = LGBMRegressor(n_estimators=40, pair_features="sums", **options).fit(X, Y)
@@ -356,8 +394,6 @@ def test_what_is_refused(options, message):
 def test_numbers_must_be_in_memory(model):
     with pytest.raises(ValueError, match="if the numbers are not in memory: pass an"):
         train({"pair_features": "sums", "verbosity": -1}, Dataset(X, Y))
-    with pytest.raises(ValueError, match="computes pairs of columns, which a Dataset,"):
-        train({"verbosity": -1}, Dataset(X, Y), init_model=model)
     with pytest.raises(ValueError, match="with init_model: pairs that it has are kept"):
         LGBMRegressor(pair_features=True).fit(X, Y, init_model=model)
     with pytest.raises(ValueError, match="'sums', 'products'"):

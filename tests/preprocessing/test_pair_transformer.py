@@ -19,6 +19,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
+from helpers.columns_of_pairs import appended
 from skgoss import Dataset, LGBMClassifier, LGBMRegressor, PairFeatures
 
 RNG = np.random.default_rng(0)
@@ -30,16 +31,6 @@ FRAME = pd.DataFrame(X, columns=NAMES, index=np.arange(500)[::-1])
 FRAME["word"] = np.where(X[:, 3] > 0, "x", "y")
 FRAME["day"] = pd.Timestamp("2024-02-29")
 MIXED = FRAME.drop(columns="day")
-
-
-def naive(X, pairs):
-    """The columns, and the pairs in plain NumPy."""
-    made = []
-    with np.errstate(divide="ignore", invalid="ignore"):
-        for left, symbol, factor, right in pairs:
-            a, b = X[:, left], factor * X[:, right]
-            made.append({"-": a - b, "+": a + b, "*": a * b, "/": a / b}[symbol])
-    return np.column_stack([X, *made])
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +50,7 @@ def test_the_columns_are_those_of_a_model(operations, option, target):
     for target_type in ("auto", target):
         made = PairFeatures(operations, target_type=target_type).fit(X, y[target])
         assert [[*pair] for pair in made.pairs_] == model._model.schema.pairs.state()
-        assert_array_equal(made.transform(X), naive(X, made.pairs_))
+        assert_array_equal(made.transform(X), appended(X, made.pairs_))
 
 
 def test_whole_numbers_may_be_numbers():
@@ -114,12 +105,12 @@ def test_many_rows_are_sampled():
 
 
 def test_arrays_become_arrays(pairs):
-    expected = naive(X, pairs.pairs_)
+    expected = appended(X, pairs.pairs_)
     for data in (X, np.asfortranarray(X), X.tolist(), FRAME[NAMES].to_numpy()):
         assert_array_equal(pairs.transform(data), expected)
     single = X.astype(np.float32)
     assert_array_equal(
-        pairs.transform(single), naive(single.astype(float), pairs.pairs_)
+        pairs.transform(single), appended(single.astype(float), pairs.pairs_)
     )
     with pytest.warns(UserWarning, match="fitted without feature names"):
         assert_array_equal(pairs.transform(FRAME[NAMES]), expected)
@@ -179,7 +170,7 @@ def test_frames_stay_frames(library):
         assert out.select(MIXED.columns.tolist()).equals(frame)
         assert getattr(out, "column_names", None) or out.columns == names
     made_again = np.column_stack([np.asarray(out[name]) for name in names[-2:]])
-    assert_array_equal(made_again, naive(X, made.pairs_)[:, 5:])
+    assert_array_equal(made_again, appended(X, made.pairs_)[:, 5:])
 
 
 def test_other_columns_need_not_be_readable():

@@ -192,7 +192,7 @@ class Bins:
         return bytes_, self.shorts.copy() if memory is None else self.shorts
 
     def joined(self, other: Bins, n_used: int) -> Bins:
-        """The ``n_used`` columns of these bins, and then those of the other ones."""
+        """The ``n_used`` columns of these bins, and then those of the others."""
         one, two = self.sparse, other.sparse
         sparse = SparseColumns(
             np.concatenate([one.number, n_used + two.number]).astype(np.int32),

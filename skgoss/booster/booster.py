@@ -110,7 +110,7 @@ class Booster(BoosterInTraining, TreeInspection):
 def init_model(model: Any) -> FittedModel | None:
     """The model that the argument ``init_model`` stands for.
 
-    TypeError if it is no model of skgoss, and no path.
+    TypeError if it is not a model of skgoss, and no path.
     """
     if model is None or isinstance(model, FittedModel):
         return model
@@ -124,7 +124,7 @@ def booster_of(model: Any, name: str, or_else: str = "", advice: str = "") -> Bo
     """The Booster of a fitted estimator, or a Booster itself.
 
     TypeError if it is neither. The message has the ``name`` of the argument, what it
-    may be besides (``or_else``), and an ``advice``. NotFittedError if the estimator is
+    else it may be (``or_else``), and an ``advice``. NotFittedError if the estimator is
     not fitted.
     """
     if isinstance(model, Booster):

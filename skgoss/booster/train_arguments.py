@@ -67,7 +67,7 @@ class TrainOptions:
         objective in ``params``; ``early_stopping_rounds`` and ``defaults``, options by
         canonical names, are for what ``params`` do not have. The options are checked by
         `FitArguments.checked_settings`. Here, unknown names raise an
-        UnusedParameterWarning, and so do several names of one option with different
+        UnusedParameterWarning, as do several names of one option with different
         values.
         """
         if params is not None and not isinstance(params, Mapping):

@@ -34,7 +34,7 @@ from skgoss.columns.columns import KIND_OF_DTYPE, Columns, ColumnsBuilder, as_ki
 from skgoss.columns.floats import as_floats
 from skgoss.columns.names import check as check_count
 from skgoss.columns.names import numbered as numbered_columns
-from skgoss.columns.pair_columns import NO_PAIRS
+from skgoss.columns.pair_columns import WITHOUT_PAIRS
 from skgoss.columns.schema import ColumnSchema
 from skgoss.columns.stacked import Stack, StackedColumns
 from skgoss.utils import sklearn_private, threads
@@ -105,7 +105,7 @@ def columns(
         return cast(Columns, StackedColumns(tuple(X.read(read))))
     reader = _ColumnReader(owner, schema, by_name=by_name, n_jobs=n_jobs)
     found = reader.read(X)
-    if schema.pairs is NO_PAIRS:
+    if schema.pairs is WITHOUT_PAIRS:
         return found
     return schema.with_pairs(found, threads.n_threads(n_jobs))
 

@@ -134,7 +134,7 @@ def _swapped(first: str, second: str) -> ValueError:
 
 
 def _events(values: NDArray[Any], name: str) -> Floats:
-    """Events, or lower bounds of times; ValueError if they are text."""
+    """Events, or lower bounds of event times; ValueError if they are text."""
     try:
         return _numbers(values, name)
     except ValueError as error:

@@ -306,7 +306,7 @@ def joined(parts: Sequence[PairColumns]) -> PairColumns:
     return PairColumns.from_state([pair for part in parts for pair in part.state()])
 
 
-NO_PAIRS = PairColumns.from_state([])
+WITHOUT_PAIRS = PairColumns.from_state([])
 
 
 def is_state(state: Any, n_features: int) -> bool:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from skgoss.columns.categories import Categories
 from skgoss.columns.columns import Columns
-from skgoss.columns.pair_columns import NO_PAIRS, PairColumns
+from skgoss.columns.pair_columns import WITHOUT_PAIRS, PairColumns
 from skgoss.utils import sklearn_private
 
 
@@ -28,7 +28,7 @@ class ColumnSchema:
     # with the same index has the same names. Not saved with a model.
     pandas_index: Any = field(default=None, repr=False)
     # The columns that the model makes itself; to trees, they follow the others.
-    pairs: PairColumns = NO_PAIRS
+    pairs: PairColumns = WITHOUT_PAIRS
 
     @property
     def n_all_features(self) -> int:

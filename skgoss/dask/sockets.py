@@ -27,7 +27,7 @@ class FitAborted(RuntimeError):
 def pack(value: Any) -> list[Frame]:
     """A value as frames to send.
 
-    The first has the number of frames, their sizes, and the pickle. The other ones are
+    The first has the number of frames, their sizes, and the pickle. The others are
     the buffers that the pickle leaves out.
     """
     buffers: list[pickle.PickleBuffer] = []

@@ -33,8 +33,8 @@ class Fields:
     group: NDArray[np.int64] | None = None
     init_score: NDArray[np.float64] | None = None
     position: NDArray[Any] | None = None
-    # Whether a label of two or three columns has bounds of times and not events, if it
-    # is one of survival. It is decided for all rows: a subset might look different.
+    # Whether a label of two or three columns has bounds of event times and not events,
+    # if it is one of survival. It is decided for all rows: a subset might differ.
     are_bounds: bool | None = None
     # Fields that will be read from columns of the data: by the name of the field, the
     # name of its column, or a list of names for labels and start scores.

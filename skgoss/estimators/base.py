@@ -693,7 +693,7 @@ class LGBMModel(
         n_threads: int,
         compute: Callable[[Columns, NDArray[np.float64], int], NDArray[Any]],
     ) -> NDArray[Any]:
-        """Intervals or sets of classes; the last axis is that of several coverages."""
+        """Intervals or prediction sets; the last axis is that of several coverages."""
         coverages, is_one = intervals.checked_coverage(coverage)
         covering = self._reader(model, n_threads).in_batches(
             X, lambda columns: compute(columns, coverages, n_threads)

@@ -297,7 +297,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
     def predict_set(
         self, X: ArrayLike, coverage: float | Sequence[float] = 0.9, **kwargs: Any
     ) -> NDArray[np.bool_]:
-        """Predict sets of classes that contain the label with a chosen probability.
+        """Predict prediction sets that contain the label with a chosen probability.
 
         The estimator must have been fitted with ``folds``, or with a ``preset`` and
         without an evaluation set. A set consists of the most probable classes (adaptive

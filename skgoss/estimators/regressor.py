@@ -53,7 +53,7 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
     own. NaN in one of several columns is a missing target: the row is left out for this
     column alone.
 
-    With the objectives of survival, ``y`` tells which events were seen, and when: see
+    With survival objectives, ``y`` tells which events were seen, and when: see
     https://skgoss.github.io/skgoss/survival.html.
 
     Parameters
@@ -143,7 +143,7 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
     ) -> float:
         """Return R², for several quantiles the negative mean pinball loss.
 
-        For the objectives of survival, return Harrell's concordance index.
+        For survival objectives, return Harrell's concordance index.
 
         Parameters
         ----------
@@ -427,7 +427,7 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
 
         See Also
         --------
-        LGBMClassifier.predict_set : Sets of classes.
+        LGBMClassifier.predict_set : Prediction sets.
 
         Examples
         --------

@@ -347,7 +347,7 @@ def _members(sets: CategorySets, number: int, values: Floats | None) -> Floats:
 def _nodes(tests: _Tests, leaves: _Leaves) -> dict[str, Any]:
     """The attributes of the operator that describe the tests and leaves.
 
-    The first test of a chain has the number of its node, and the other ones have new
+    The first test of a chain has the number of its node, and the others have new
     numbers. Several tests may lead to one target if they hold, but only one test if it
     fails: onnxruntime needs this.
     """

@@ -194,7 +194,7 @@ class InputSet(NamedTuple):
 
     @property
     def are_bounds(self) -> bool | None:
-        """Whether the label of a `Dataset` has bounds of times; None: unknown."""
+        """Whether the label of a `Dataset` has bounds of event times; None: unknown."""
         return self.X._fields.are_bounds if self.target_name == "label" else None
 
     def with_fields(self, verbosity: int = -1) -> InputSet:

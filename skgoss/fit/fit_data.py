@@ -114,7 +114,7 @@ class FitData:
     fitted: Rows = _NO_ROWS  # without the rows that are held out for early stopping
     groups: NDArray[Any] | None = None  # of the rows of all ranks, and so are the times
     time: NDArray[np.int64] | None = None
-    # Whether the target has bounds of times, and not events; None: it may be both.
+    # Whether the target has bounds of event times, not events; None: it may be both.
     are_bounds: bool | None = None
     n_scores: int = 1  # the number of trees of a round
     ranks: bool = False  # whether the rows have queries

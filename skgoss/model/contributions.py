@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-NO_PAIRS = np.empty((0, 2), dtype=np.int64)
+WITHOUT_PAIRS = np.empty((0, 2), dtype=np.int64)
 
 
 def contributions(
@@ -165,7 +165,7 @@ class _Tables:
         expected_target: NDArray[np.int64],
         n_threads: int,
         out: Floats,
-        pair_target: NDArray[np.int64] = NO_PAIRS,
+        pair_target: NDArray[np.int64] = WITHOUT_PAIRS,
     ) -> None:
         """Write the values of all rows: see `Explainer.run`."""
         first, stop = span

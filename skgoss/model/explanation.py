@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from skgoss._engine.columns.column_kernels import to_float64
-from skgoss.columns.pair_columns import NO_PAIRS
+from skgoss.columns.pair_columns import WITHOUT_PAIRS
 from skgoss.model import contributions
 from skgoss.model.fitted import FittedModel
 from skgoss.model.predictions import RowReader
@@ -52,7 +52,7 @@ def explanation(
             warn_unused(
                 "include_pairs has no effect: the model computes no pairs of columns."
             )
-        names, schema = model.all_feature_names, replace(schema, pairs=NO_PAIRS)
+        names, schema = model.all_feature_names, replace(schema, pairs=WITHOUT_PAIRS)
     arguments = model.trees, columns, *rounds, reader.n_threads
     if interactions:
         values = contributions.interactions(*arguments)

@@ -214,7 +214,7 @@ class FittedModel:
         return None if self.record is None else self.record.task
 
     def rounds(self, start: int, length: int | None) -> tuple[int, int]:
-        """The first round to use, and the last plus 1; TypeError if one is no int.
+        """The first round to use, and the last plus 1; TypeError if one is not an int.
 
         ``length`` is the number of rounds. None, 0 or less: all. ValueError if some
         models of a weighted sum would lack their start scores.
@@ -236,7 +236,7 @@ class FittedModel:
 
     @cached_property
     def conformal(self) -> Conformal | None:
-        """What intervals and sets of classes need; None if the model lacks it."""
+        """What intervals and prediction sets need; None if the model lacks it."""
         tested = self.out_of_fold
         if tested is None or tested.calibration is None:
             return None
@@ -290,14 +290,14 @@ class FittedModel:
         return conformal.around_prediction if method == "cv" else conformal
 
     def for_sets(self, owner: str) -> Conformal:
-        """What sets of classes need; ValueError if the model cannot predict them."""
-        self._check_has_one_target(owner, "sets of classes")
+        """What prediction sets need; ValueError if the model cannot predict them."""
+        self._check_has_one_target(owner, "prediction sets")
         if self.link.kind not in ("logistic", "softmax"):
             raise ValueError(
-                f"{owner} cannot predict sets of classes: its objective has no"
+                f"{owner} cannot predict prediction sets: its objective has no"
                 " probabilities. Fit with the default objective."
             )
-        return self._conformal(owner, "sets of classes")
+        return self._conformal(owner, "prediction sets")
 
     def _check_has_one_target(self, owner: str, what: str) -> None:
         if self.has_several_targets:

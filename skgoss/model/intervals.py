@@ -1,4 +1,4 @@
-"""Intervals and sets of classes that cover the target with a chosen probability.
+"""Intervals and prediction sets that cover the target with a chosen probability.
 
 This is conformal prediction. Each row that a fold tests has a conformity score: how far
 its target is from what the models that have not seen the row predict. The interval of a
@@ -201,7 +201,7 @@ class FoldModels:
     by_fold: Ensemble
     # Of the scores of ``by_fold``: the leaf values of the mean are shares.
     factor: float
-    # (n_tests, n_folds): the weights of the folds in the mean over those that test the
+    # (n_tests, n_folds): the weights of the folds in the average of those that test the
     # same rows.
     mean: Floats
 
@@ -244,7 +244,7 @@ class FoldModels:
 
 @dataclass(frozen=True, eq=False)
 class Conformal:
-    """What a model needs to predict intervals or sets of classes."""
+    """What a model needs to predict intervals or prediction sets."""
 
     trees: Ensemble
     link: Link  # from raw scores to predictions
@@ -357,7 +357,7 @@ class Conformal:
     def sets(
         self, columns: Columns, coverages: Floats, n_threads: int
     ) -> NDArray[np.bool_]:
-        """Sets of classes of rows: (n_rows, n_classes, n_coverages).
+        """Prediction sets of rows: (n_rows, n_classes, n_coverages).
 
         They are adaptive prediction sets without random numbers. The most probable
         class is always in the set.

@@ -112,7 +112,7 @@ class Line(NamedTuple):
             return self.text.decode()
 
 
-NO_LINE = Line(0, b"")
+ABSENT_LINE = Line(0, b"")
 
 
 class Section(NamedTuple):

@@ -29,9 +29,9 @@ from skgoss.model.trees import (
 )
 from skgoss.model_files import text_lines
 from skgoss.model_files.text_lines import (
+    ABSENT_LINE,
     BOUNDS_KEY,
     MEANS_KEY,
-    NO_LINE,
     FieldLines,
     Footer,
     Line,
@@ -48,7 +48,7 @@ _VERSIONS = (b"v2", b"v3", b"v4")
 # The largest number of scores of a model without trees.
 _MAX_EMPTY_SCORES = 1 << 16
 
-# Fields that every tree has. Later versions added the other ones.
+# Fields that every tree has. Later versions added the others.
 _NEEDED = ("leaf_value", "split_feature", "threshold", "left_child", "right_child")
 
 Floats = NDArray[np.float64]
@@ -144,7 +144,7 @@ def _content(header: Section, footer: Footer) -> Header:
     return Header(
         feature_names=names,
         feature_infos=_infos(_field(header, "feature_infos"), len(names), skgoss_line),
-        objective=header.fields.get("objective", NO_LINE).decoded(),
+        objective=header.fields.get("objective", ABSENT_LINE).decoded(),
         monotone_constraints=_signs(header, len(names)),
         parameters=footer.parameters,
         pandas_categorical=footer.pandas_categorical,
@@ -438,8 +438,8 @@ def _linear(
 
 def _header_numbers(header: Section, key: str, n: int) -> Floats | None:
     """The ``n`` numbers of a line of the header; None if there is no such line."""
-    found = header.fields.get(key, NO_LINE)
-    if found is NO_LINE:
+    found = header.fields.get(key, ABSENT_LINE)
+    if found is ABSENT_LINE:
         return None
     stop, n_found = np.array([[len(found.text)], [len(found.text.split())]])
     if n_found[0] != n:

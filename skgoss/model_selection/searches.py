@@ -65,7 +65,7 @@ class GridSearchCV(RacingSearch, model_selection.GridSearchCV):
     ----------
     cv_results_ : dict
         The results with scikit-learn's keys. Those of a race have a row for each
-        candidate besides ``n_estimators``, with the best ``n_estimators`` among its
+        candidate without ``n_estimators``, with the best ``n_estimators`` among its
         parameters, and two more keys: ``n_rounds``, how far it went, and
         ``scores_by_rounds``, a dict of its mean scores so far. The time of a fit whose
         work another has done is that of waiting for it.

@@ -171,7 +171,7 @@ def _shape_and_scale(mu: Floats, sigma: Floats) -> dict[str, Floats]:
 
 
 def kernel_target(y: Floats) -> Floats:
-    """Targets as kernels read them: all lower bounds of times, then all upper ones."""
+    """Targets as kernels read them: all lower bounds of event times, then the upper."""
     return y if y.ndim == 1 else np.ascontiguousarray(y[:, :2].T).ravel()
 
 

@@ -26,8 +26,8 @@ Floats = NDArray[np.float64]
 _LAST_STEP = 1e-7
 _MAX_STEPS = 100
 
-# The precision of the normal prior of `calibrated`, whose mean is no change: factors of
-# 1, and constants of 0. It weighs as much as this number of rows.
+# The precision of the normal prior of `calibrated`, whose mean changes nothing: factors
+# of 1, and constants of 0. It weighs as much as this number of rows.
 _PRIOR = 4.0
 
 

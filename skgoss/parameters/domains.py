@@ -206,7 +206,7 @@ def _convert_bool(value: Any) -> Any:
         return bool(value)
     if not isinstance(value, str):
         return NotImplemented
-    # LightGBM's parameter files spell bools like this, and so do scripts.
+    # LightGBM's parameter files spell bools like this, as scripts do.
     return {"true": True, "false": False}.get(value.lower(), NotImplemented)
 
 

@@ -166,7 +166,7 @@ _NAMES_WITHOUT_EFFECT = {
 WITHOUT_EFFECT = _by_reason(_NAMES_WITHOUT_EFFECT)
 
 # LightGBM's options that do not exist here, with the reason. In LightGBM, they have no
-# effect if they are 0 or empty, and ``cegb_tradeoff`` has none without the other ones.
+# effect if they are 0 or empty, and ``cegb_tradeoff`` has none without the others.
 _NAMES_NOT_AVAILABLE = {
     "Feature costs (CEGB) are not supported, because they are hardly ever used. Set"
     " `feature_contri` to make a column less likely to be used.": (
@@ -313,7 +313,7 @@ ESTIMATOR_HINTS = by_name(
         "LGBMClassifier, whose predictions are of classes; predict_interval of"
         " LGBMRegressor has intervals": "predict_set",
         "LGBMRegressor, whose predictions are numbers; predict_set of LGBMClassifier"
-        " has sets of classes": "predict_interval",
+        " has prediction sets": "predict_interval",
         "alpha, which may be a list, with objective='quantile'": "predict_quantiles",
         "best_iteration_": "best_iteration get_best_iteration",
         "best_score_": "best_score get_best_score",

@@ -222,7 +222,7 @@ class PresetSearch:
     def _members(
         self, found: Sequence[Candidate]
     ) -> tuple[list[Candidate], list[float]]:
-        """The candidates that have a weight in the mean, and their weights."""
+        """The candidates with a weight, and their weights."""
         members = [candidate for candidate in found if candidate.models]
         for candidate in found:
             candidate.weight = 0.0

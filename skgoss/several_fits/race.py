@@ -72,7 +72,7 @@ AnyRacer = TypeVar("AnyRacer", bound="Racer")
 class Racer:
     """A candidate of a race."""
 
-    params: dict[str, Any]  # besides the number of rounds
+    params: dict[str, Any]  # without the number of rounds
     # The name of the number of rounds; None: the candidate is evaluated once, as it is.
     path: str | None
     most_rounds: int

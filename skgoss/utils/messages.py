@@ -175,7 +175,7 @@ def warn_unused(message: str) -> None:
 
 
 def refuse(error: ValueError, tolerated: str) -> None:
-    """Raise the error of a mistake that LightGBM accepts in silence.
+    """Raise the error of a mistake that LightGBM accepts silently.
 
     Where skgoss stands for LightGBM, warn instead: ``tolerated`` says what happens.
     """

@@ -103,7 +103,7 @@ cdef inline double mass_at(const Side* side, int64_t i) noexcept nogil:
 
 
 cdef struct Tally:
-    # The sampled values of a column: zeros, NaN, and other ones, of which there are `max_other` at
+    # The sampled values of a column: zeros, NaN, and others, of which there are `max_other` at
     # most.
     int64_t max_other
     int64_t n_other

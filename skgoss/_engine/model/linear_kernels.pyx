@@ -520,7 +520,7 @@ def fit(
     """Fit the linear models of a tree's leaves.
 
     Rows without a finite value in one of the columns of a leaf's model do not count. A column
-    that those before it determine gets no slope, and columns that too many rows miss are no part
+    that those before it determine gets no slope, and columns that too many rows miss are not part
     of the model: see `fit_model`.
 
     - ``address``, (n_features,).

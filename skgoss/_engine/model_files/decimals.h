@@ -1,4 +1,4 @@
-/* Numbers as text and back, to the last bit: the results of strtod and Python's repr, for numbers
+/* Numbers as text and back, exactly: the results of strtod and Python's repr, for numbers
    of usual size, in a tenth of the time.
 
    A decimal is w 10^e. For |e| <= 19, the power of ten fits into 64 bits, so products and quotients

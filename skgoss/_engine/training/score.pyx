@@ -113,7 +113,7 @@ cdef bint find_interval(
     const Tree* tree, const StoredNode* node, int32_t missing_bin, const BinColumn* column,
     Test* test_out,
 ) noexcept nogil:
-    """Find the interval of bytes, modulo 256, that go left; False if they are no interval."""
+    """Find the interval of bytes, modulo 256, that go left; False if they are not an interval."""
     cdef int32_t n = n_codes(column)
     cdef bint last = code_goes_right(tree, node, missing_bin, column, n - 1)
     cdef bint previous = last

@@ -103,8 +103,8 @@ cdef inline double mass_at(const Side* side, int64_t i) noexcept nogil:
 
 
 cdef struct Tally:
-    # The sampled values of a column: zeros, NaN, and other ones, of which there are `max_other` at
-    # most.
+    # The sampled values of a column: zeros, NaN, and others, of which there are at most
+    # `max_other`.
     int64_t max_other
     int64_t n_other
     int64_t n_zero

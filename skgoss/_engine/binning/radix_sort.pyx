@@ -17,7 +17,7 @@ cdef enum:
 
 
 cdef struct Fold:
-    # Keys are folded to fewer bits: the keys of negative values begin at 0, and the other ones
+    # Keys are folded to fewer bits: the keys of negative values begin at 0, and the others
     # follow them without a gap. `negative` and `positive` are subtracted from the keys of each
     # sign, and `n_bits` is the bit length of the largest result.
     uint64_t negative

@@ -54,7 +54,7 @@ cdef struct Routes:
     Pile ops                  # of MaskOp, plane by plane
     Pile planes               # of Plane
     Pile nodes                # of WalkNode: the subtrees below exits
-    Pile order                # of int32_t: leaves, by exit, or in order if rows go on from exits
+    Pile order                # of int32_t: leaves, by exit, or in order if exits are fewer
     Pile values               # of double: the leaf values in this order
     Pile scratch              # of int32_t
 

@@ -1,5 +1,5 @@
-/* Numbers as text and back, to the last bit: the results of strtod and Python's repr, for numbers
-   of usual size, in a tenth of the time.
+/* Numbers as text and back: identical to strtod and Python's repr, for numbers of usual size, in
+   a tenth of the time.
 
    A decimal is w 10^e. For |e| <= 19, the power of ten fits into 64 bits, so products and quotients
    are exact in 128 bits, and rounding them once is correct. A double has at most 17 digits. Any 15

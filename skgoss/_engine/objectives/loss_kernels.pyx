@@ -203,7 +203,7 @@ def distribution(
     """Write the derivatives of the negative log-likelihood and the Fisher information.
 
     ``kind`` is a value of ``DISTRIBUTIONS``. All arrays except ``y`` have the shape (K, n). If
-    targets are bounds of times, ``y`` has the n lower bounds, then the n upper ones.
+    times are interval-censored, ``y`` has the n lower bounds, then the n upper ones.
     """
     cdef int64_t n = scores.shape[1]
     cdef DerivativeLoop loop

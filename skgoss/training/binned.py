@@ -74,10 +74,10 @@ class BinnedTrees(NamedTuple):
         self, rows: BinnedRows, factor: float, n_threads: int, scores_inout: Floats
     ) -> None:
         """Add a multiple of the trees to scores of shape (n_scores, n_rows)."""
-        leaves, table = self.linear, None
+        leaves, leaf_models = self.linear, None
         if leaves is not None:
             scaled = leaves if factor == 1.0 else leaves.scaled(factor, 0.0)
-            table = rows.leaf_model_table(scaled)
+            leaf_models = rows.leaf_model_table(scaled)
         for k, score in enumerate(scores_inout):
             nodes, values = self.tree(k)
             add_tree(
@@ -89,6 +89,6 @@ class BinnedTrees(NamedTuple):
                 n_threads,
                 score,
                 rows.numbers,
-                table,
+                leaf_models,
                 int(self.leaf_start[k]),
             )

@@ -40,6 +40,7 @@ cdef void combine(
     uint8_t operation, const double* left, const double* right, double factor, Py_ssize_t n,
     double* values_out,
 ) noexcept nogil:
+    """Combine the values of two columns by an operation; NaN where a division is by zero."""
     cdef Py_ssize_t i
     if operation == DIFFERENCE:
         for i in range(n):
@@ -55,10 +56,9 @@ cdef void combine(
             values_out[i] = NAN if right[i] == 0.0 else left[i] / right[i]
 
 
-cdef void combine_rows(
+cdef void combine_body(
     void* context, Py_ssize_t begin, Py_ssize_t end, int thread
 ) noexcept nogil:
-    """The body of the loop over rows."""
     cdef PairLoop* loop = <PairLoop*>context
     cdef Py_ssize_t length = loop.length
     cdef double* block = loop.blocks + thread * loop.n_used * length
@@ -104,4 +104,4 @@ def pair_values(
     loop.factor = &factor[0]
     loop.chosen, loop.n_chosen = &chosen[0], chosen.shape[0]
     loop.blocks, loop.values = &blocks[0], &values_out[0, 0]
-    run_shares(combine_rows, &loop, n_rows, BLOCK, n_threads, n_rows * loop.n_chosen)
+    run_shares(combine_body, &loop, n_rows, BLOCK, n_threads, n_rows * loop.n_chosen)

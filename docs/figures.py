@@ -209,7 +209,7 @@ def presets() -> Figure:
         ax.plot(*at, "o", color=BLUE if code else ORANGE)
         shift = (6, -12) if name == "LightGBM" else (6, 5)
         ax.annotate(name, at, shift, textcoords="offset points", fontsize=9)
-    ax.set(xscale="log", xlim=(0.8, 250), ylim=(0.88, 1.08))
+    ax.set(xscale="log", xlim=(0.8, 250), ylim=(0.78, 1.14))
     ax.set(xlabel="time of a fit / time of the defaults", ylabel="loss / loss of them")
     return figure
 

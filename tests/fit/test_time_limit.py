@@ -209,7 +209,7 @@ def test_members_of_a_mean_share_the_time_that_is_left(clock, stages):
 
 def test_members_without_time_end_at_their_shares(clock, stages, monkeypatch):
     def last_fit(search, candidate, found, share):
-        return search.search.without | {"n_estimators": 10_000}
+        return search.search.without_folds | {"n_estimators": 10_000}
 
     monkeypatch.setattr(PresetSearch, "_last_fit", last_fit)
     options = {"preset": "accurate", "learning_rate": 0.3, "n_jobs": 1}

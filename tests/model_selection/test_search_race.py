@@ -76,14 +76,16 @@ def counted(monkeypatch, name):
 
 
 def test_rounds_are_grown_once(monkeypatch):
-    rounds, rested = (counted(monkeypatch, name) for name in ("boost", "rest"))
+    rounds, released = (
+        counted(monkeypatch, name) for name in ("boost", "release_buffers")
+    )
     for n_jobs in (1, 2):
         rounds.clear()
-        rested.clear()
+        released.clear()
         results = race(n_jobs=n_jobs, refit=False).fit(X, y).cv_results_
         assert len(rounds) == 4 * results["n_rounds"].sum()
         # Those that wait hold no histograms.
-        assert len(rested) == 4 * sum(map(len, results["scores_by_rounds"]))
+        assert len(released) == 4 * sum(map(len, results["scores_by_rounds"]))
 
 
 def test_threads_do_not_change_a_race():

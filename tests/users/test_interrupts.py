@@ -337,7 +337,7 @@ def test_a_data_set_and_its_folds_are_usable_after_an_interrupt(n_jobs, most):
 )
 @pytest.mark.parametrize("operation", ["update", "rollback", "leaf"])
 def test_outputs_on_several_threads(monkeypatch, operation, most):
-    monkeypatch.setattr("skgoss.training.fit_setup._SMALL", 0)
+    monkeypatch.setattr("skgoss.training.fit_setup._MIN_VALUES_FOR_THREADS", 0)
     monkeypatch.setitem(BASE, "n_jobs", 2)
     threads = set(threading.enumerate())
     n, wrong = neither(operation, "quantiles on threads", most)

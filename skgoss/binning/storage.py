@@ -302,7 +302,9 @@ def store(
 ) -> BinStore:
     """Store bins column by column only, for rows to which trees are applied.
 
-    Columns of a bundle must not conflict here: ``settings.max_conflict_rate`` is 0.
+    ``rows`` are the numbers of the rows to store, None: all. No bin may be lost, so
+    columns of a bundle must not be stored in the same row: the caller passes settings
+    whose ``max_conflict_rate`` is 0.
     """
     source = storage_source(columns, mappers, settings, rows, n_threads)
     bin_store, _ = _store(source, mappers, settings, n_threads)

@@ -114,6 +114,10 @@ def small_categorical(native: Any) -> Any:
 
 
 def _factorize_pandas(series: Any) -> Factorized:
+    """The categories and codes of a categorical, or else the values that occur.
+
+    A categorical with far more categories than rows is factorized like other columns.
+    """
     categorical = small_categorical(series)
     if categorical is not None:
         return categorical.categories.tolist(), categorical.codes

@@ -405,6 +405,7 @@ class LGBMModel(
         """
         parameters.check_available(params, self._owner)
         names = self.get_params(deep=False)
+        # Aliases of the names in ALIASES_FIRST win over these names, if both are there.
         options = parameters.canonical(
             params, self._owner, names, parameters.ALIASES_FIRST
         )
@@ -415,6 +416,7 @@ class LGBMModel(
                 f" {self._owner}.{parameters.suggestion(unknown[0])} Valid parameters"
                 f" are: {sorted(names)}."
             )
+        # Unknown names that the constructor got are not attributes: see `get_params`.
         unused = {
             name: options.pop(name) for name in self._unused_params if name in options
         }

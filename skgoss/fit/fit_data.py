@@ -157,7 +157,8 @@ class FitData:
             reading = containers.Reading(
                 passed, settings.categorical_feature, schema, settings.n_jobs
             )
-            columns, read = reading.read(_without_bins(X), self.task.owner)
+            X = _without_bins(X) if isinstance(X, Dataset) else X
+            columns, read = reading.read(X, self.task.owner)
             if parts is not None:
                 columns, read = self._merged(columns, read, parts, schema is None)
             rows = Rows(columns)
@@ -720,13 +721,11 @@ class FitData:
         )
 
 
-def _without_bins(X: Any) -> Any:
+def _without_bins(X: Dataset) -> Any:
     """The data of a `Dataset`, which has no bins for pairs of columns.
 
     ValueError if they are read in batches.
     """
-    if not isinstance(X, Dataset):
-        return X
     data = X.get_data()
     if input_rows.is_streamed(data):
         raise ValueError(

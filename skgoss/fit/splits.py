@@ -232,7 +232,11 @@ def of_equal_size(
 
 
 def sample(at: Indices, groups: NDArray[Any] | None, n_rows: int, seed: int) -> Indices:
-    """About ``n_rows`` of the rows ``at``, ascending; groups of all rows stay whole."""
+    """About ``n_rows`` of the rows whose ascending numbers are ``at``, at random.
+
+    ``groups`` are those of all rows, not only of ``at``. A group is drawn with all its
+    rows in ``at``, or not at all: as many groups as ``n_rows`` can hold, at least one.
+    """
     random = np.random.default_rng(seed)
     if groups is None:
         return np.sort(random.choice(at, n_rows, replace=False))
@@ -240,7 +244,7 @@ def sample(at: Indices, groups: NDArray[Any] | None, n_rows: int, seed: int) -> 
     order = random.permutation(len(size))
     is_chosen = np.zeros(len(size), dtype=bool)
     is_chosen[order[np.cumsum(size[order]) <= n_rows]] = True
-    is_chosen[order[:1]] = True
+    is_chosen[order[:1]] = True  # even if it has more rows
     return at[is_chosen[number]]
 
 

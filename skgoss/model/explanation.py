@@ -96,8 +96,10 @@ def trees_for_shap(model: FittedModel) -> dict[str, Any]:
                 f"The trees have {what}, which shap.TreeExplainer does not support. Use"
                 " explain(X), or predict with pred_contrib=True."
             )
+    # shap adds up trees. Those of a random forest are averaged over its rounds.
     scale = 1 / max(1, ensemble.n_rounds) if ensemble.average else 1.0
     return {
+        # The trees of a round follow one another, one for each score.
         "trees": [
             _nodes(tree, index % ensemble.n_scores, ensemble.n_scores, scale)
             for index, tree in enumerate(ensemble.trees)

@@ -291,13 +291,13 @@ class FittedModel:
 
     def for_sets(self, owner: str) -> Conformal:
         """What prediction sets need; ValueError if the model cannot predict them."""
-        self._check_has_one_target(owner, "prediction sets")
+        self._check_has_one_target(owner, "sets")
         if self.link.kind not in ("logistic", "softmax"):
             raise ValueError(
-                f"{owner} cannot predict prediction sets: its objective has no"
+                f"{owner} cannot predict sets: its objective has no"
                 " probabilities. Fit with the default objective."
             )
-        return self._conformal(owner, "prediction sets")
+        return self._conformal(owner, "sets")
 
     def _check_has_one_target(self, owner: str, what: str) -> None:
         if self.has_several_targets:

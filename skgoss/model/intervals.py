@@ -263,7 +263,10 @@ class Conformal:
         return FoldModels.from_mean(self.trees, self.rows)
 
     def _groups(self, score: Floats) -> ConformityScores:
-        """Sort the conformity scores of the rows that folds test."""
+        """Sort conformity scores, (n_rows,), into groups by the folds that test them.
+
+        Rows that no fold tests, or whose weight is 0, are left out.
+        """
         rows = self.rows
         used = rows.test_of_row >= 0
         if rows.weight is not None:

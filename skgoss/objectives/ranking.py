@@ -170,6 +170,7 @@ class LambdaRank(QueryGradients):
         self, scores: Floats, n_threads: int, gradient_out: Singles, hessian_out: Any
     ) -> None:
         settings, boundaries = self.settings, self.queries.boundaries
+        # Made once, for the only level k of DCG@k: see `GradedQueries`.
         if self.graded is None:
             levels = [settings.lambdarank_truncation_level]
             self.graded = GradedQueries(self.gain, boundaries, levels, n_threads)

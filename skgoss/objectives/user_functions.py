@@ -69,7 +69,9 @@ class UserFunction:
 def _arguments(function: Callable[..., Any]) -> tuple[int, dict[str, int]]:
     """The number of arguments to pass by position, and those to pass by name.
 
-    Functions without a signature, as in some extension modules, get two arguments.
+    The latter have their places among the four possible arguments: see
+    ``_ARGUMENT_NUMBERS``. ``*args`` counts as one argument. Functions without a
+    signature, as in some extension modules, get two arguments.
     """
     try:
         parameters = inspect.signature(function).parameters.values()
@@ -81,6 +83,7 @@ def _arguments(function: Callable[..., Any]) -> tuple[int, dict[str, int]]:
     for parameter in parameters:
         kind, name = parameter.kind, parameter.name
         is_optional = parameter.default is not parameter.empty
+        # The first two, targets and predictions, are passed even if they have defaults.
         is_named = kind == parameter.KEYWORD_ONLY or (is_optional and n_positional > 1)
         if not (is_named or kind == parameter.VAR_KEYWORD):
             n_positional += 1

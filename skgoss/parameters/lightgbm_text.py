@@ -34,7 +34,11 @@ def _value(name: str, text: str) -> Any:
 
 
 def _list(option: Option, text: str) -> Any:
-    """A list of numbers, of lists of numbers or of metrics; or a str."""
+    """A list of numbers, of lists of numbers or of metrics.
+
+    Files leave out the outer brackets. Text that is not JSON within brackets holds the
+    names of metrics, or is returned as it is: some options may also be a str.
+    """
     try:
         return json.loads(f"[{text}]")
     except ValueError:

@@ -83,7 +83,8 @@ class Settings:
 
         Such as the number of a column in place of its name: they are not checked again.
         """
-        return self._with(vars(self) | options, options.keys())
+        active = self.active | options.keys()
+        return Settings(vars(self) | options, self.explicit, self.set_by_call, active)
 
     def checked(self, options: Mapping[str, Any], owner: str) -> Settings:
         """Return settings with other values of some options, which are checked.
@@ -94,12 +95,8 @@ class Settings:
             name: OPTION[name].checked(value, owner) for name, value in options.items()
         }
         _check_together(checked, owner)
-        return self._with(checked, options.keys())
-
-    def _with(self, options: Mapping[str, Any], changed: Set[str]) -> Settings:
-        """Settings with these options, some of which have changed."""
-        active = self.active | changed
-        return Settings(options, self.explicit, self.set_by_call, active)
+        active = self.active | options.keys()
+        return Settings(checked, self.explicit, self.set_by_call, active)
 
     def may_have(self, **options: Any) -> bool:
         """Whether these values are allowed with those of the other options."""

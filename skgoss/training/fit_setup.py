@@ -219,10 +219,15 @@ class MultiOutputSetup(FitSetup):
         return FitSetup.resume(replace(self, outputs=outputs), boosting, rows)
 
     def begin(self, rows: Rows, sets: Sequence[EvaluationSet]) -> MultiOutput:
-        """Bin the rows once, and begin the fit of each output on them."""
+        """Bin the rows once, and begin the fit of each output on them.
+
+        An output learns from the rows that have its target and a positive weight. The
+        ``sets`` are evaluated on all outputs, not in the fits of single ones.
+        """
         if self.init_ensemble is not None:
             self._check_earlier(self.init_ensemble)
         dataset = self.binned(rows)
+        # The outputs whose trees grow at the same time, and the threads of each output.
         n_at_once, n_threads = 1, self.n_threads
         n_values = dataset.n_rows * len(dataset.feature)
         is_small = n_values < _MIN_VALUES_FOR_THREADS
@@ -248,7 +253,8 @@ class MultiOutputSetup(FitSetup):
 
         def evaluation_set(named: EvaluationSet) -> EvaluationSet:
             if named.rows is rows and not is_complete:
-                # The scores of an output are only those of its own training rows.
+                # Outputs keep the scores of the rows that they learn from, not of all.
+                # A copy of ``rows`` counts as other rows, so all of them are predicted.
                 named = replace(named, rows=replace(rows, binned=dataset))
             return self.evaluation_set(dataset, rows, named)
 

@@ -142,7 +142,7 @@ class Rounds(ABC):
     @property
     @abstractmethod
     def n_leaves(self) -> int:
-        """The number of leaves of all new trees."""
+        """The number of leaves of all trees but those of an earlier model."""
 
     @abstractmethod
     def ensemble(self) -> Ensemble:

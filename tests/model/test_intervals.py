@@ -499,7 +499,9 @@ def test_models_that_cannot_know(regressor, classifier, tmp_path):
             model.predict_interval(X_new)
     X, y, X_new, _ = split(*classes())
     model = LGBMClassifier(**SMALL).fit(X, y)
-    with pytest.raises(ValueError, match=r"LGBMClassifier .* sets of .* folds=5"):
+    with pytest.raises(
+        ValueError, match=r"LGBMClassifier cannot predict sets: fit .* folds=5"
+    ):
         model.predict_set(X_new)
     with pytest.raises(AttributeError, match=r"predict_set"):
         classifier.predict_interval  # noqa: B018

@@ -341,23 +341,30 @@ cdef int32_t bound_around_zero(
     const Side* left, const Side* right, int64_t n_zero, int32_t max_bin, int64_t min_count,
     double* bounds_out, int32_t* n_occupied_out,
 ) noexcept nogil:
-    """Boundaries of a column: the negative values, zero alone, the positive values."""
+    """Boundaries of a column: the negative values, zero alone, the positive values.
+
+    Returns their number: one for each bin, with infinity for the last. ``n_occupied_out`` is the
+    number of bins that have rows; only that of zero may have none. It is set aside first. Of the
+    other bins, negative values get their part by mass, at least one, and positive values the rest.
+    A sign that gets none shares the bin of zero.
+    """
     cdef int32_t n_left = 0
     cdef int32_t n_right = 0
     cdef int32_t budget
-    cdef bint shared
+    cdef bint zero_is_occupied
     if left.n_values > 0 and max_bin > 1:
         budget = <int32_t> (left.total / (left.total + right.total) * (max_bin - 1))
         n_left = bound_side(left, max(<int32_t> 1, budget), min_count, bounds_out)
-        bounds_out[n_left - 1] = -ZERO
+        bounds_out[n_left - 1] = -ZERO      # was infinity
     budget = max_bin - 1 - n_left
     if right.n_values > 0 and budget > 0:
         bounds_out[n_left] = ZERO
         n_right = bound_side(right, budget, min_count, bounds_out + n_left + 1)
     else:
         bounds_out[n_left] = INFINITY
-    shared = n_zero > 0 or (right.n_rows > 0 and n_right == 0) or (left.n_rows > 0 and n_left == 0)
-    n_occupied_out[0] = n_left + n_right + shared
+    zero_is_occupied = (
+        n_zero > 0 or (right.n_rows > 0 and n_right == 0) or (left.n_rows > 0 and n_left == 0))
+    n_occupied_out[0] = n_left + n_right + zero_is_occupied
     return n_left + 1 + n_right
 
 

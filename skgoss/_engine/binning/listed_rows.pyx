@@ -73,7 +73,9 @@ cdef int64_t list_block(
 ) noexcept nogil:
     """List the rows that `keep_stored` keeps, and their stored bins. Returns their number.
 
-    Rows or bins are left out if their array is NULL. Nothing is written if they exceed the room.
+    Stored bins are counted without the bin of zero: those above it are one less than the bins of
+    the column. Rows or bins are left out if their array is NULL. Nothing is written if there are
+    more than ``room``.
     """
     cdef double[BLOCK + SEARCH_WIDTH] stored_values
     cdef uint32_t[BLOCK] stored_rows
@@ -87,6 +89,7 @@ cdef int64_t list_block(
         memcpy(rows_out, stored_rows, n_listed * sizeof(uint32_t))
     if bins_out == NULL:
         return n_listed
+    # The search also reads values behind the last one.
     memset(stored_values + n_listed, 0, SEARCH_WIDTH * sizeof(double))
     search_block(stored_values, n_listed, plan, zero.column, &bins[0])
     for i in range(n_listed):

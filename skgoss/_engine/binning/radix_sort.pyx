@@ -26,6 +26,10 @@ cdef struct Fold:
 
 
 cdef inline uint64_t folded(uint64_t key, Fold fold) noexcept nogil:
+    """A key of fewer bits in the same order, by the fold of all keys: see `Fold`.
+
+    The highest bit of a key is set if its value is not negative.
+    """
     return key - (fold.positive if key >> 63 else fold.negative)
 
 

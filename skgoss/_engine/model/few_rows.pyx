@@ -131,13 +131,16 @@ cdef void run_row(
     cdef int64_t tree = sink.first_tree
     cdef int k
     while tree < sink.stop_tree:
+        # Fewer trees than WALK_WIDTH are filled up with the last one, whose leaf is written once.
         for k in range(WALK_WIDTH):
             at[k] = trees.roots[min(tree + k, sink.stop_tree - 1)]
+        # `with_sets` is a constant, so that walks without sets are compiled without their branch.
         if trees.sets == NULL:
             walk_down(trees, values, at, False)
         else:
             walk_down(trees, values, at, True)
         for k in range(<int> min(<int64_t> WALK_WIDTH, sink.stop_tree - tree)):
+            # The threshold of a leaf's node is the number of the leaf in its tree.
             write_leaf(trees, sink, tree + k, row, <int32_t> trees.nodes[at[k]].threshold)
         tree += WALK_WIDTH
 

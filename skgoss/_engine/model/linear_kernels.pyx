@@ -209,9 +209,14 @@ cdef double factor(int64_t p, const double* scale, double* moment_inout) noexcep
 cdef void solve(
     int64_t p, const double* scale, const double* moment, double* slope_inout,
 ) noexcept nogil:
-    """Turn sums of gradients into coefficients, with the factor."""
+    """Turn sums of gradients into coefficients: minus the inverse of the moments times the sums.
+
+    ``moment`` is what `factor` has written: a lower triangle by rows, whose diagonal is inverted.
+    Columns whose rows are zero get the coefficient 0.
+    """
     cdef const double* row
     cdef int64_t j, k
+    # Forward through the factor, of scaled columns; then backward through its transpose.
     for j in range(p):
         row = moment + j * p
         slope_inout[j] *= scale[j]

@@ -337,6 +337,11 @@ cdef void deal_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread)
 cdef void count_rows_body(
     void* context, Py_ssize_t first, Py_ssize_t end, int thread,
 ) noexcept nogil:
+    """Find the counter of each row of a share, and count the share's rows by counter.
+
+    A counter stands for the positive or the negative rows of a bucket. The counts are written to
+    `next_row`, where they turn into places of rows later.
+    """
     cdef DealLoop* loop = <DealLoop*>context
     find_counters(
         loop.y + first, loop.score + first, end - first, loop.best, loop.scale, loop.n_buckets,

@@ -485,7 +485,10 @@ cdef void sum_rows(Shared* shared, Siblings* siblings) noexcept nogil:
 # ------------------------------------------------------------------ leaves, by several threads
 
 cdef Binned slice_range(const Binned* data, const LaneRange* lanes) noexcept nogil:
-    """The same rows with only a lane range."""
+    """The same rows with only what a lane range sums: some lanes, or all shorts and entries.
+
+    Shorts and entries are not summed where `n_hist_bin_pieces` is 0, nor lanes where there are 0.
+    """
     cdef Binned out
     if lanes.n_lanes > 0:
         out = slice_lanes(data, lanes.first_lane, lanes.n_lanes)

@@ -273,7 +273,10 @@ cdef class LeafModelFit:
             self.n_other_rows, score)
 
     cdef _find_other_rows(self):
-        """List the rows outside the sample."""
+        """List the rows that the trees are not grown on, and their numbers in the store.
+
+        The memory of an earlier list is used again.
+        """
         cdef uint8_t* is_outside
         cdef uint32_t* other_rows
         cdef uint32_t* numbers
@@ -285,6 +288,7 @@ cdef class LeafModelFit:
         memset(is_outside, True, self.n_rows)
         for i in range(self.rows.shape[0]):
             is_outside[self.rows[i]] = False
+        # Without a branch: a row of the sample is overwritten by the next row.
         for i in range(self.n_rows):
             other_rows[n] = <uint32_t>i
             n += is_outside[i]

@@ -165,7 +165,10 @@ cdef int run_task(
 cdef void* task_name(
     const TaskList* listed, Py_ssize_t index, bint is_deferred,
 ) noexcept nogil:
-    """The body of a task, which names it in measurements."""
+    """The address of the function that a task runs: measurements tell kinds of tasks by it.
+
+    The list must be that of a `Batch`, of which it is the first field.
+    """
     cdef const Batch* batch = <const Batch*>listed
     cdef const Stack* tasks = &batch.deferred if is_deferred else &batch.tasks
     cdef const Task* task = <Task*>item_at(tasks, <int>index)

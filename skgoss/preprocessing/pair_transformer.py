@@ -41,6 +41,16 @@ _DOMAINS: dict[str, Domain] = {
 }
 
 
+# More whole numbers than these are not classes.
+_MAX_CLASSES = 20
+
+
+def _are_many_numbers(y: Any) -> bool:
+    """Whether whole numbers have too many values to be classes."""
+    values = np.asarray(y)
+    return values.dtype.kind in "iuf" and len(np.unique(values)) > _MAX_CLASSES
+
+
 @set_module("skgoss")
 class PairFeatures(sklearn_private.DocumentedMixin, TransformerMixin, BaseEstimator):
     """Append sums, differences, products and ratios of pairs of columns.
@@ -66,7 +76,7 @@ class PairFeatures(sklearn_private.DocumentedMixin, TransformerMixin, BaseEstima
     target_type : {'auto', 'continuous', 'binary', 'multiclass'}, default='auto'
         Whether ``y`` holds numbers or classes. 'auto': as
         `sklearn.utils.multiclass.type_of_target` says, for which whole numbers are
-        classes. No effect with ``columns``.
+        classes, but not if there are more than 20 of them. No effect with ``columns``.
     random_state : int, RandomState or Generator, default=None
         Seed for the sample of rows.
     n_jobs : int, default=None
@@ -216,6 +226,8 @@ class PairFeatures(sklearn_private.DocumentedMixin, TransformerMixin, BaseEstima
         """What the quick fit learns."""
         if target_type == "auto":
             target_type = type_of_target(y, input_name="y")
+            if target_type == "multiclass" and _are_many_numbers(y):
+                target_type = "continuous"
         is_number = target_type.startswith("continuous")
         return Regression(self._owner) if is_number else Classification(self._owner)
 

@@ -64,6 +64,15 @@ def test_whole_numbers_may_be_numbers():
     assert as_numbers.columns_ == [0, 1]
 
 
+@pytest.mark.parametrize(("n_values", "is_number"), [(20, False), (21, True)])
+def test_many_whole_numbers_are_not_classes(n_values, is_number):
+    y = (np.arange(len(X)) % n_values).astype(float)
+    made = PairFeatures("sums", n_columns=2).fit(X, y)
+    kind = "continuous" if is_number else "multiclass"
+    same = PairFeatures("sums", n_columns=2, target_type=kind).fit(X, y)
+    assert made.pairs_ == same.pairs_
+
+
 def test_several_targets():
     made = PairFeatures("sums", n_columns=2).fit(X, np.column_stack([Y, -Y]))
     assert made.columns_ == [0, 2]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -168,6 +169,22 @@ class _ReleasedColumns(Columns):
 
 
 RELEASED = _ReleasedColumns()
+
+
+class MadeInSpans:
+    """Columns that are made in spans when they are read, by a subclass.
+
+    They can also be used as `Columns`. Then all columns are made at once, and kept: a
+    subclass has them as ``whole``.
+    """
+
+    address = property(attrgetter("whole.address"))
+    stride = property(attrgetter("whole.stride"))
+    kind = property(attrgetter("whole.kind"))
+    owner = property(attrgetter("whole.owner"))
+    length = property(attrgetter("whole.length"))
+    stored = property(attrgetter("whole.stored"))
+    stored_rows = property(attrgetter("whole.stored_rows"))
 
 
 class ColumnsBuilder:

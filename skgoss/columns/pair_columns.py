@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from skgoss._engine.columns.pair_kernels import OPERATIONS, pair_values
-from skgoss.columns.columns import Columns, ColumnsBuilder
+from skgoss.columns.columns import Columns, ColumnsBuilder, MadeInSpans
 from skgoss.columns.sparse import SPAN_BYTES
 from skgoss.utils.locks import cached_property
 
@@ -208,20 +208,10 @@ class PairColumns:
         )
 
 
-class PairedColumns:
-    """Columns of ``X``, and then pairs, which are made in spans when they are read.
-
-    They can also be used as `Columns`. Then all pairs are made at once, and kept.
-    """
+class PairedColumns(MadeInSpans):
+    """Columns of ``X``, and then pairs, which are made in spans."""
 
     is_sparse = property(attrgetter("base.is_sparse"))
-    address = property(attrgetter("whole.address"))
-    stride = property(attrgetter("whole.stride"))
-    kind = property(attrgetter("whole.kind"))
-    owner = property(attrgetter("whole.owner"))
-    length = property(attrgetter("whole.length"))
-    stored = property(attrgetter("whole.stored"))
-    stored_rows = property(attrgetter("whole.stored_rows"))
 
     may_have_nan = True
 

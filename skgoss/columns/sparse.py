@@ -14,7 +14,13 @@ from numpy.typing import NDArray
 
 from skgoss._engine.columns import code_kernels
 from skgoss._engine.columns.transposition import count_columns, move_columns
-from skgoss.columns.columns import KIND_OF_DTYPE, Columns, as_kind, changed
+from skgoss.columns.columns import (
+    KIND_OF_DTYPE,
+    Columns,
+    MadeInSpans,
+    as_kind,
+    changed,
+)
 from skgoss.utils.locks import cached_property
 from skgoss.utils.plain_values import INT32_MAX
 
@@ -322,25 +328,15 @@ class _Matrix:
 
 
 @dataclass(frozen=True, eq=False)
-class CompressedRows:
-    """Columns of a CSR matrix, which are made in spans of columns when they are read.
-
-    They can also be used as `Columns`. Then all columns are made at once, and kept.
-    """
+class CompressedRows(MadeInSpans):
+    """Columns of a CSR matrix, which are made in spans of columns."""
 
     matrix: _Matrix
     features: NDArray[np.int64]  # the columns of the matrix that these are, ascending
 
     n_categories = None
     is_sparse = True
-    address = property(attrgetter("whole.address"))
-    stride = property(attrgetter("whole.stride"))
-    kind = property(attrgetter("whole.kind"))
-    owner = property(attrgetter("whole.owner"))
     index = property(attrgetter("whole.index"))
-    length = property(attrgetter("whole.length"))
-    stored = property(attrgetter("whole.stored"))
-    stored_rows = property(attrgetter("whole.stored_rows"))
 
     @property
     def n_rows(self) -> int:

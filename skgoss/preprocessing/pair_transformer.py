@@ -39,16 +39,8 @@ _DOMAINS: dict[str, Domain] = {
     "columns": COLUMNS,
     "target_type": choice("auto", "continuous", "binary", "multiclass"),
 }
-
-
 # More whole numbers than these are not classes.
 _MAX_CLASSES = 20
-
-
-def _are_many_numbers(y: Any) -> bool:
-    """Whether whole numbers have too many values to be classes."""
-    values = np.asarray(y)
-    return values.dtype.kind in "iuf" and len(np.unique(values)) > _MAX_CLASSES
 
 
 @set_module("skgoss")
@@ -399,6 +391,12 @@ class PairFeatures(sklearn_private.DocumentedMixin, TransformerMixin, BaseEstima
         tags.input_tags.sparse = True
         tags.target_tags.required = self.columns is None
         return tags
+
+
+def _are_many_numbers(y: Any) -> bool:
+    """Whether whole numbers have too many values to be classes."""
+    values = np.asarray(y)
+    return values.dtype.kind in "iuf" and len(np.unique(values)) > _MAX_CLASSES
 
 
 def _named_frame(X: Any) -> dataframes.DataFrame | None:

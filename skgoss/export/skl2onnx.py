@@ -16,7 +16,7 @@ except ImportError as error:
     raise optional.missing("skgoss.onnx", "skl2onnx") from error
 
 from skgoss.estimators.base import LGBMModel
-from skgoss.export.onnx_graph import OPERATORS, Graph
+from skgoss.export.onnx_trees import OPERATORS, Graph
 from skgoss.export.to_onnx import (
     DOUBLE,
     SINGLE,

@@ -17,7 +17,7 @@ from skgoss.booster.booster import Booster, booster_of
 from skgoss.columns.categories import Vocabulary
 from skgoss.columns.pair_columns import PairColumns
 from skgoss.estimators.base import LGBMModel
-from skgoss.export.onnx_graph import (
+from skgoss.export.onnx_trees import (
     MACHINE_LEARNING,
     OPERATORS,
     Graph,

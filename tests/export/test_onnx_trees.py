@@ -1,4 +1,4 @@
-"""The nodes of an ONNX graph: thresholds, categories, sums and links."""
+"""Trees as nodes of an ONNX graph: thresholds, categories, sums and links."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ from skgoss.objectives.objectives import OBJECTIVES
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
 from helpers.onnx_sessions import assert_same, run, session  # noqa: E402
-from skgoss.export import onnx_graph as graphs  # noqa: E402
-from skgoss.export import to_onnx  # noqa: E402
+from skgoss.export import onnx_trees, to_onnx  # noqa: E402
 
 
 def at_the_thresholds(model, X):
@@ -65,8 +64,8 @@ def test_values_at_thresholds(data, options, dtype):
 
 def leaves_of(ensemble, X):
     """Raw scores by ONNX of an ensemble that no estimator has."""
-    graph = graphs.Graph(to_onnx._UniqueNames())
-    scores = graphs.add_scores(graph, "X", ensemble, {})
+    graph = onnx_trees.Graph(to_onnx._UniqueNames())
+    scores = onnx_trees.add_scores(graph, "X", ensemble, {})
     value = to_onnx.Value("X", np.dtype(float), X.shape[1])
     output = to_onnx.Value(scores, np.dtype(float), ensemble.n_scores)
     proto = onnx.helper.make_model(
@@ -78,7 +77,9 @@ def leaves_of(ensemble, X):
             graph.constants,
         ),
         ir_version=to_onnx._FORMAT,
-        opset_imports=[onnx.helper.make_opsetid(*p) for p in graphs.OPERATORS.items()],
+        opset_imports=[
+            onnx.helper.make_opsetid(*p) for p in onnx_trees.OPERATORS.items()
+        ],
     )
     return session(proto).run(None, {"X": X})[0]
 
@@ -179,7 +180,7 @@ def test_links_in_both_tails(kind, function):
     """Scores far from 0 keep their relative precision."""
     scores = np.concatenate([np.linspace(-700, 700, 999), [0.0, -1e-9, 1e-17]])
     link = Link(kind, 0.9)
-    graph = graphs.Graph(to_onnx._UniqueNames())
+    graph = onnx_trees.Graph(to_onnx._UniqueNames())
     inputs = to_onnx.Value("f", np.dtype(float), 2)
     name = function(graph, graph.add("Identity", "f"), link)
     output = inputs._replace(name=name)

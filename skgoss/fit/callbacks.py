@@ -22,11 +22,11 @@ import numpy as np
 from skgoss import parameters
 from skgoss.parameters import signatures
 from skgoss.sources.source import READ_PROGRESS
+from skgoss.training.best_round import BestRound, Watch
 from skgoss.training.callback_api import Callback
 from skgoss.training.callback_api import CallbackEnv as CallbackEnv
 from skgoss.training.callback_api import EarlyStopException as EarlyStopException
 from skgoss.training.evaluation import EvalResult as EvalResult
-from skgoss.training.loop import BestRound, Watch
 from skgoss.training.loop import Listener as Listener
 from skgoss.training.loop import Recorder as Recorder
 from skgoss.utils.messages import LISTENER, type_name, warn

@@ -24,9 +24,10 @@ from skgoss.objectives.survival import COX, Baseline, PartialLikelihood
 from skgoss.several_fits import blending
 from skgoss.several_fits.blending import FoldModel
 from skgoss.training import loop
+from skgoss.training.best_round import BestRound
 from skgoss.training.callback_api import History
 from skgoss.training.evaluation import EvaluationSet
-from skgoss.training.loop import BestRound, Recorder, Trained
+from skgoss.training.loop import Recorder, Trained
 from skgoss.training.schedule import at_once, run_all
 
 

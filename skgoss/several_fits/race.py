@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
-from skgoss.training.loop import best_of
+from skgoss.training.best_round import best_of
 from skgoss.utils.correct_rounding import power
 
 # The rounds of the first stage at a learning rate of 0.1 and with 31 leaves. Others are

@@ -8,9 +8,10 @@ from contextlib import AbstractContextManager, nullcontext
 from math import inf, isnan
 from threading import Lock
 
+from skgoss.training.best_round import best_of
 from skgoss.training.callback_api import History
 from skgoss.training.evaluation import EvalResult, loss_of
-from skgoss.training.loop import best_of, record
+from skgoss.training.loop import record
 from skgoss.training.rounds import Rounds
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from math import inf, nan
 
 import numpy as np
 import pytest
@@ -11,7 +10,6 @@ import pytest
 from helpers.rounds import X, Y, fit, raising
 from skgoss import LGBMRegressor, record_evaluation
 from skgoss.fit.callbacks import EarlyStopException
-from skgoss.training.loop import best_of, is_better
 
 
 def test_order_and_before_rounds():
@@ -203,27 +201,3 @@ def test_our_own_rules_do_not_wait_for_rounds_that_add_no_trees():
     model.fit(X, Y, eval_set=[(X[:50], Y[:50])])
     assert (model.n_iter_, model.best_iteration_) == (1, 1)
     assert len(model.evals_result_["valid_0"]["l2"]) == 1
-
-
-@pytest.mark.parametrize(
-    ("losses", "best"),
-    [
-        ([2.0, 1.0, 1.0, 3.0], 1),  # the first of equal ones
-        ([nan, 2.0, nan], 1),
-        ([inf, nan, 5.0], 2),
-        ([inf, inf], 0),
-        ([nan, nan], 0),
-        ([-inf, 0.0], 0),
-    ],
-)
-def test_the_best_loss_is_the_first_lowest_number(losses, best):
-    assert best_of(losses) == best
-    assert best == int(np.argmin(np.nan_to_num(losses, nan=inf, posinf=inf)))
-
-
-def test_a_better_loss_is_lower_by_more_than_the_least_difference():
-    assert is_better(1.0, 1.5, 0.4)
-    assert not is_better(1.0, 1.5, 0.5)
-    assert is_better(1.0, nan, 0.5)
-    assert not is_better(nan, nan)
-    assert not is_better(nan, 1.0)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from skgoss.binning.binned_dataset import BinnedDataset
-from skgoss.binning.rows import Rows, checked_init_score, held_out
+from skgoss.binning.rows import Rows, checked_init_score
 from skgoss.columns import (
     categories,
     column_advice,
@@ -623,32 +623,6 @@ class FitData:
         except BaseException:
             vars(X).update(before)
             raise
-
-    def with_held_out(self) -> tuple[Self, list[EvaluationSet]]:
-        """Hold rows out for early stopping, unless something else evaluates the fit.
-
-        Returns the data with the training rows, and the evaluation sets.
-        """
-        options, rows = self.settings, self.rows
-        is_evaluated = options.folds is not None or self.search is not None
-        if is_evaluated or options.boosting_type == "dart":
-            return self, []
-        fraction = options.validation_fraction
-        if self.time is None:
-            is_held_out = held_out(
-                rows,
-                fraction,
-                options.random_state,
-                labels=self.labels(rows),
-                groups=self.groups,
-            )
-            sides = np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)
-        else:
-            words, groups = f"validation_fraction={fraction}", self.all_groups()
-            (pair,) = splits.by_time(1, self.time, groups, words, first=1 - fraction)
-            sides = rows.local(pair[0]), rows.local(pair[1])
-        fitted, validation = map(rows.take, sides)
-        return self.replaced(fitted=fitted), [EvaluationSet("validation", validation)]
 
     def splits(self) -> Splits:
         """The rows of all processes, to be split into folds."""

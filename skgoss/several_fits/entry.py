@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from skgoss.fit import fit_data, pair_features, unused_options
+from skgoss.fit import fit_data, held_out, pair_features, unused_options
 from skgoss.fit.arguments import FitArguments, InputSet
 from skgoss.fit.fit import BuildBins, Fit, PreparedFit
 from skgoss.fit.fit_data import FitData
@@ -59,7 +59,7 @@ def prepare(
         data, build_bins = pair_features.added(prepared).data, None
     named = [data.evaluation_set(input_set) for input_set in others] if others else []
     if not named and (data.settings.early_stopping_round or 0) > 0:
-        data, named = data.with_held_out()
+        data, named = held_out.split(data)
     prepared = PreparedFit.from_data(data, record, n_threads, build_bins, limit)
     if not unused_options.NAMES.isdisjoint(settings.set_by_call):
         unused_options.warn_of(settings, data, prepared.setup.make_metrics())

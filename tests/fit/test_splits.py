@@ -14,8 +14,7 @@ from sklearn.model_selection import (
 import skgoss
 from helpers.cv_results import cv, ranked, rows, same
 from skgoss import Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor
-from skgoss.fit import splits
-from skgoss.fit.fit_data import FitData
+from skgoss.fit import held_out, splits
 from skgoss.several_fits.folds import Folds
 
 
@@ -335,7 +334,7 @@ GROUP = RNG.integers(0, 40, N)
 def test_whatever_is_chosen_is_chosen_on_other_rows(monkeypatch, choice, marks):
     """Sixty rows have no weight, and are left out where there are no folds."""
     seen = []
-    rows_of_fold, held_out = Folds.learned_and_tested, FitData.with_held_out
+    rows_of_fold, split = Folds.learned_and_tested, held_out.split
 
     def learned_and_tested(folds, number):
         numbers = folds.rows.numbers
@@ -343,13 +342,13 @@ def test_whatever_is_chosen_is_chosen_on_other_rows(monkeypatch, choice, marks):
         seen.append(tuple(numbers[side] for side in folds.pairs[number]))
         return rows_of_fold(folds, number)
 
-    def with_held_out(data):
-        data, sets = held_out(data)
+    def split_once(data):
+        data, sets = split(data)
         seen.extend((data.fitted.numbers, named.rows.numbers) for named in sets)
         return data, sets
 
     monkeypatch.setattr(Folds, "learned_and_tested", learned_and_tested)
-    monkeypatch.setattr(FitData, "with_held_out", with_held_out)
+    monkeypatch.setattr(held_out, "split", split_once)
     passed = {"time": TIME, "groups": GROUP}
     passed = {name: passed[name] for name in marks.split()}
     weight = np.ones(N)

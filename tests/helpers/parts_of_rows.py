@@ -8,7 +8,7 @@ from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.booster.booster import init_model
 from skgoss.columns.stacked import Stack
 from skgoss.distributed.row_partition import Parts
-from skgoss.fit import fit_data
+from skgoss.fit import fit_data, held_out
 from skgoss.fit.arguments import FitArguments
 from skgoss.fit.arguments import input_sets as sets_of_fit
 
@@ -63,7 +63,7 @@ def read(estimator, X, y, given, parts=None, eval_parts=()):
     )
     sets = [data.evaluation_set(s) for s in others]
     if not sets and data.settings.early_stopping_round:
-        data, sets = data.with_held_out()
+        data, sets = held_out.split(data)
     return data, binned(data), sets
 
 

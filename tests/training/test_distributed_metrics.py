@@ -8,10 +8,10 @@ import pytest
 from helpers.fake_states import of_all, one, settings
 from helpers.ranks import deal, partition_of, rows_of, run
 from skgoss._engine.objectives import metric_kernels as kernels
-from skgoss.binning.rows import Rows, held_out
+from skgoss.binning.rows import Rows
 from skgoss.columns.columns import RELEASED
 from skgoss.columns.queries import Queries
-from skgoss.fit import callbacks
+from skgoss.fit import callbacks, held_out
 from skgoss.objectives import metrics
 from skgoss.objectives.eval_data import EvalData
 from skgoss.training.evaluation import EvaluationSet
@@ -234,7 +234,7 @@ def test_held_out_rows_are_those_of_one(kind, n):
     def chosen(at, partition, queries):
         rows = Rows(RELEASED, y[at], queries=queries, partition=partition)
         labels = rows.target if kind == "classes" else None
-        return held_out(rows, **own, labels=labels)
+        return held_out.draw(rows, **own, labels=labels)
 
     at = np.arange(n)
     expected = chosen(at, None, Queries.from_ids(query) if kind == "queries" else None)

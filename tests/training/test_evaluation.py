@@ -482,50 +482,6 @@ def test_rows_are_held_out_where_no_set_is_given():
     assert other.evals_result_ != again.evals_result_
 
 
-def test_held_out_rows_are_stratified_whole_queries_and_existing():
-    from skgoss.binning.rows import Rows, held_out
-    from skgoss.columns.columns import RELEASED
-    from skgoss.columns.queries import Queries
-
-    y = np.repeat([0.0, 1, 2], [100, 50, 10])
-    chosen = held_out(Rows(RELEASED, y), 0.2, 0, labels=y)
-    assert np.bincount(y[chosen].astype(int)).tolist() == [20, 10, 2]
-    chosen = held_out(Rows(RELEASED, y), 0.99, 0, labels=y)
-    assert set(y[~chosen]) == {0, 1, 2}
-    qid = np.repeat(np.arange(40), 4)
-    rows = Rows(RELEASED, y, queries=Queries.from_ids(qid))
-    chosen = held_out(rows, 0.25, 0)
-    assert chosen.sum() == 40
-    assert set(qid[chosen]).isdisjoint(qid[~chosen])
-    one = Rows(RELEASED, y, queries=Queries.from_ids(np.zeros(160, np.int64)))
-    with pytest.raises(ValueError, match="there is only one query"):
-        held_out(one, 0.1, 0)
-    weight = RNG.integers(0, 2, size=len(Y))
-    options = {"n_estimators": 50, "early_stopping_round": 5}
-    some = classifier(**options).fit(X, Y, sample_weight=weight)
-    kept = classifier(**options).fit(X[weight > 0], Y[weight > 0])
-    np.testing.assert_array_equal(some.predict_proba(X), kept.predict_proba(X))
-
-
-def test_a_class_is_never_held_out_whole():
-    model = LGBMClassifier(early_stopping_round=1)
-    with pytest.raises(ValueError, match="no class has two rows"):
-        model.fit([[0.0], [1.0]], ["a", "b"])
-    with pytest.raises(ValueError, match="there is only one row"):
-        LGBMRegressor(early_stopping_round=1).fit([[0.0]], [1.0])
-    rare = np.array(["a", "b", "b", "c"])
-    from skgoss.binning.rows import Rows, held_out
-    from skgoss.columns.columns import RELEASED
-
-    codes = np.unique(rare, return_inverse=True)[1].astype(float)
-    for seed in range(20):
-        chosen = held_out(Rows(RELEASED, codes), 0.1, seed, labels=codes)
-        assert chosen.sum() == 1
-        assert (rare[chosen] == "b").all()
-    model.fit(np.arange(4.0)[:, None], rare)
-    assert model.classes_.tolist() == ["a", "b", "c"]
-
-
 @pytest.mark.parametrize("maximize", [False, True])
 def test_a_number_is_better_than_nan(maximize):
     sign = 1 if maximize else -1

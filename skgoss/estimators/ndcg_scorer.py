@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from skgoss.columns import queries, targets
+from skgoss.columns import queries, row_weights, targets
 from skgoss.objectives.ranking import mean_ndcg
 from skgoss.utils.public import set_module
 
@@ -98,7 +98,7 @@ def ndcg(
         queries.make(len(scores), group=group, qid=qid),
         k=k,
         label_gain=label_gain,
-        weight=targets.weights(sample_weight, None, grades, None),
+        weight=row_weights.checked(sample_weight, None, grades, None),
     )
 
 

@@ -11,7 +11,7 @@ from sklearn.base import RegressorMixin
 from sklearn.metrics import mean_pinball_loss, r2_score
 from sklearn.utils import Tags
 
-from skgoss.columns import lifetimes, targets
+from skgoss.columns import lifetimes, row_weights, targets
 from skgoss.columns.floats import as_floats
 from skgoss.estimators.base import MYPY, EarlierModel, LGBMModel, Metrics
 from skgoss.fit.arguments import FitArguments
@@ -163,7 +163,7 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
         levels, objective = self._model.link.levels, self._model.objective
         predicted = np.asarray(self.predict(X), dtype=np.float64)
         n_rows, owner = len(predicted), self._owner
-        weight = targets.weights(sample_weight, None, predicted, None)
+        weight = row_weights.checked(sample_weight, None, predicted, None)
         if is_survival(objective):
             from_0 = lifetimes.uses_order_only(str(objective))
             y = lifetimes.bounds(y, n_rows, from_0=from_0)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from skgoss import parameters
 from skgoss.binning.rows import Rows, checked_init_score
-from skgoss.columns import per_row, queries, targets
+from skgoss.columns import per_row, queries, row_weights, targets
 from skgoss.columns.columns import Columns
 from skgoss.model import linear
 from skgoss.model.ensemble import Ensemble
@@ -71,7 +71,7 @@ def rows(
     )
     if weight is not None:
         weight = per_row.weights(weight, n_rows, "weight")
-    weights = targets.weights(weight, None, target, None)
+    weights = row_weights.checked(weight, None, target, None)
     targets.check_sum(target, weights, "label")
     is_ranked = objective in OBJECTIVES and OBJECTIVES[objective].task == "ranking"
     start_scores = None

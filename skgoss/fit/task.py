@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss.columns import queries, targets
+from skgoss.columns import queries, row_weights, targets
 from skgoss.distributed.row_partition import Parts, RowPartition
 from skgoss.fit.arguments import InputSet
 from skgoss.model.fitted import FittedModel
@@ -97,7 +97,7 @@ class Task:
                 " None: there are no classes. Use the argument"
                 f" {prefix}sample_weight of fit."
             )
-        weight = targets.weights(
+        weight = row_weights.checked(
             rows.sample_weight, class_weight, target, self.classes, prefix, partition
         )
         return weight, None

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skgoss import parameters
 from skgoss.binning.rows import Rows
-from skgoss.columns import containers, dataframes, targets
+from skgoss.columns import containers, dataframes, row_weights
 from skgoss.columns.categories import Categories
 from skgoss.columns.columns import Columns, numbers
 from skgoss.columns.names import ColumnFinder
@@ -233,7 +233,7 @@ class PairFeatures(sklearn_private.DocumentedMixin, TransformerMixin, BaseEstima
         no_target = np.zeros(columns.n_rows)
         weight = None
         if sample_weight is not None:
-            weight = targets.weights(sample_weight, None, no_target, None)
+            weight = row_weights.checked(sample_weight, None, no_target, None)
         rows = Rows(columns, no_target, weight)
         scales = pair_features.scales(rows, range(len(used)), options["random_state"])
         return schema, {used[j]: scale for j, scale in scales.items()}

@@ -1,4 +1,4 @@
-"""Targets and weights of parts are those of all rows."""
+"""Targets of parts are those of all rows."""
 
 import numpy as np
 import pytest
@@ -94,17 +94,3 @@ def test_the_number_of_labels_is_that_of_all_rows():
     with pytest.warns(UserWarning, match="40 different labels in 40 rows"):
         targets.classes(np.arange(40) + 0.0)
     assert all(np.array_equal(got, np.arange(40)) for got in run(3, work))
-
-
-def test_weights_of_all_rows_must_not_be_zero():
-    def work(collectives, weights):
-        parts = Parts(collectives, {collectives.rank: 2})
-        given = FitArguments(sample_weight=weights[collectives.rank])
-        read(LGBMRegressor(), np.ones((2, 1)), np.ones(2), given, parts)
-
-    with pytest.raises(ValueError, match="sample_weight and class_weight are all zero"):
-        run(2, lambda e: work(e, [[0, 0], [0, 0]]))
-    with pytest.raises(ValueError, match="too large: their sum overflows"):
-        run(2, lambda e: work(e, [[1e308, 0], [1e308, 0]]))
-    with pytest.raises(ValueError, match="The arguments other than X must be the same"):
-        run(2, lambda e: work(e, [None, [1, 1]]))

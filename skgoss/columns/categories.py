@@ -16,15 +16,8 @@ from numpy.typing import NDArray
 
 from skgoss._engine.columns import code_kernels
 from skgoss.columns.columns import Columns
-from skgoss.columns.factorize import (
-    ArrayColumn,
-    factorize,
-    factorize_values,
-    is_missing,
-    needs_encoding,
-    small_categorical,
-    text_library,
-)
+from skgoss.columns.dtypes import ArrayColumn, is_missing, needs_encoding, text_library
+from skgoss.columns.factorize import factorize, factorize_values, small_categorical
 from skgoss.columns.floats import NOT_NUMBERS, as_floats
 from skgoss.columns.names import unknown_column
 from skgoss.utils.messages import refuse, warn

@@ -25,7 +25,7 @@ from skgoss.columns import (
     categories,
     column_advice,
     dataframes,
-    factorize,
+    dtypes,
     merged_schema,
     sparse,
 )
@@ -361,7 +361,7 @@ class _ColumnReader:
         """The columns of an array of objects, of which some are categorical."""
         layout, encoded = ColumnsBuilder(*array.shape), set()
         for j in range(array.shape[1]):
-            series = factorize.ArrayColumn(j, array[:, j])
+            series = dtypes.ArrayColumn(j, array[:, j])
             if j in self.categories.columns(learn=self.learns):
                 encoded.add(j)
                 values = self.categories.encode(j, series, learn=self.learns)
@@ -433,7 +433,7 @@ def columns_to_encode(X: Any) -> list[int]:
 
 def _columns_to_encode(frame: dataframes.DataFrame) -> list[int]:
     n_columns = frame.native.shape[1]
-    return [j for j in range(n_columns) if factorize.needs_encoding(frame.series(j))]
+    return [j for j in range(n_columns) if dtypes.needs_encoding(frame.series(j))]
 
 
 def names(X: Any) -> list[str] | None:
@@ -490,14 +490,14 @@ def _is_encoded(
     True for strings and categories, and for categorical columns of numbers that float64
     may not represent exactly.
     """
-    if factorize.needs_encoding(series):
+    if dtypes.needs_encoding(series):
         return True
     if j not in known.columns(learn=learn) or series.null_count() == len(series):
         return False
     dtype = series.dtype
     if dtype in _READABLE:
         return dtype.is_integer() and series.null_count() > 0
-    return dtype.is_numeric() or dtype == nw.Unknown or factorize.are_objects(series)
+    return dtype.is_numeric() or dtype == nw.Unknown or dtypes.are_objects(series)
 
 
 def _numbers(series: nw.Series[Any]) -> NDArray[Any]:
@@ -517,20 +517,20 @@ def _numbers(series: nw.Series[Any]) -> NDArray[Any]:
         return series.cast(nw.Float64).to_numpy()
     if series.null_count() == len(series):
         return np.full(len(series), np.nan)
-    if dtype == nw.Unknown or factorize.are_objects(series):
+    if dtype == nw.Unknown or dtypes.are_objects(series):
         return _object_numbers(series)
     raise _unusable(series, type(dtype).__name__)
 
 
-def _unusable(series: nw.Series[Any] | factorize.ArrayColumn, type_: str) -> ValueError:
+def _unusable(series: nw.Series[Any] | dtypes.ArrayColumn, type_: str) -> ValueError:
     """The error for a column of values of a type that are not numbers."""
-    library = factorize.library(series)
+    library = dtypes.library(series)
     return ValueError(column_advice.unusable(series.name, type_, library))
 
 
-def _object_numbers(series: nw.Series[Any] | factorize.ArrayColumn) -> NDArray[Any]:
+def _object_numbers(series: nw.Series[Any] | dtypes.ArrayColumn) -> NDArray[Any]:
     """Numbers that are Python objects, or of a dtype that narwhals does not know."""
-    values = [np.nan if factorize.is_missing(v) else v for v in series.to_list()]
+    values = [np.nan if dtypes.is_missing(v) else v for v in series.to_list()]
     try:
         return as_floats(np.fromiter(values, object, len(values)), _named(series))
     except ValueError as error:
@@ -540,5 +540,5 @@ def _object_numbers(series: nw.Series[Any] | factorize.ArrayColumn) -> NDArray[A
         raise _unusable(series, type_) from error
 
 
-def _named(series: nw.Series[Any] | factorize.ArrayColumn) -> str:
+def _named(series: nw.Series[Any] | dtypes.ArrayColumn) -> str:
     return f"Column {series.name!r}"

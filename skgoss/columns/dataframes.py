@@ -11,7 +11,7 @@ import numpy as np
 
 from skgoss._engine.columns import arrow
 from skgoss.columns.columns import ColumnsBuilder, as_kind
-from skgoss.columns.factorize import ArrayColumn
+from skgoss.columns.dtypes import ArrayColumn
 from skgoss.utils import optional
 from skgoss.utils.locks import cached_property
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss.columns.factorize import is_missing
+from skgoss.columns.dtypes import is_missing
 from skgoss.columns.floats import as_floats, check_unmasked
 
 Floats = NDArray[np.float64]

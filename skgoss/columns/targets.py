@@ -13,7 +13,7 @@ from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from skgoss._engine.columns import code_kernels
-from skgoss.columns.factorize import is_missing
+from skgoss.columns.dtypes import is_missing
 from skgoss.columns.floats import as_floats, check_unmasked
 from skgoss.distributed.row_partition import Parts, RowPartition
 from skgoss.utils.messages import warn

@@ -11,7 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 import skgoss
 from skgoss._engine import runtime
-from skgoss.utils import threads
+from skgoss.utils import thread_counts
 
 REQUIRED = ("numpy", "scipy", "scikit-learn", "joblib", "threadpoolctl", "narwhals")
 OPTIONAL = (
@@ -51,7 +51,7 @@ def facts() -> Iterator[tuple[str, str]]:
     yield "processor", f"{platform.machine()}, {os.cpu_count()} cores"
     yield "instructions", runtime.simd()
     yield "SKGOSS_SIMD", os.environ.get("SKGOSS_SIMD", "not set")
-    yield "threads", str(threads.max_threads())
+    yield "threads", str(thread_counts.max_threads())
     yield "OMP_NUM_THREADS", os.environ.get("OMP_NUM_THREADS", "not set")
     yield "compiler", runtime.compiler()
     yield "bounds checked", "yes" if runtime.is_checked() else "no"

@@ -12,7 +12,7 @@ from sklearn.datasets import load_diabetes, load_iris
 
 from helpers import grids, processes
 from skgoss.objectives import percentiles
-from skgoss.utils import threads
+from skgoss.utils import thread_counts
 
 # scikit-learn's array API checks run only if SciPy was imported with this.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
@@ -63,11 +63,13 @@ def machine(monkeypatch):
 
     def machine(n_threads, n_cores=None):
         monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-        monkeypatch.setattr(threads, "_machine_limit", lambda: n_threads)
-        monkeypatch.setattr(threads, "max_threads", lambda: n_threads)
+        monkeypatch.setattr(thread_counts, "_machine_limit", lambda: n_threads)
+        monkeypatch.setattr(thread_counts, "max_threads", lambda: n_threads)
         if n_cores is not None:
             cores = {False: n_threads, True: n_cores}
-            monkeypatch.setattr(threads, "_counted_cores", lambda *key: cores[key[0]])
+            monkeypatch.setattr(
+                thread_counts, "_counted_cores", lambda *key: cores[key[0]]
+            )
 
     return machine
 

@@ -126,7 +126,7 @@ def threads() -> int:
     not_ours = ROOT / "tools" / "threads.supp"
     return run_tests(
         place,
-        "tests/utils/test_threads.py",
+        "tests/users/test_threads.py",
         *tests,
         *WITHOUT_LIGHTGBM,
         preload=[library("libtsan.so")],

@@ -46,7 +46,7 @@ MOST_BYTES = 4_000_000
 QUICK_TESTS = (
     "tests/project/test_golden.py",
     "tests/project/test_promises.py",
-    "tests/utils/test_threads.py",
+    "tests/users/test_threads.py",
     "tests/estimators/test_base.py",
     "tests/estimators/test_classifier.py",
     "tests/estimators/test_regressor.py",

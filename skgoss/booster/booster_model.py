@@ -21,7 +21,7 @@ from skgoss.model.predictions import RowReader
 from skgoss.model_files import model_file as model_files
 from skgoss.parameters import docstrings
 from skgoss.preprocessing import PairFeatures
-from skgoss.utils import disk, threads
+from skgoss.utils import disk, thread_counts
 from skgoss.utils.locks import cached_property
 from skgoss.utils.messages import MissingNameHints
 
@@ -156,7 +156,9 @@ class BoosterModel(MissingNameHints):
     ) -> RowReader:
         """What reads rows for a call of a method with some other arguments."""
         owner = type(self).__name__
-        n_threads = threads.n_threads(parameters.n_jobs(kwargs, None, owner, method))
+        n_threads = thread_counts.n_threads(
+            parameters.n_jobs(kwargs, None, owner, method)
+        )
         return RowReader(
             model,
             owner,

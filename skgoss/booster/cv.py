@@ -37,7 +37,7 @@ from skgoss.training.callback_api import EarlyStopException, History
 from skgoss.training.lockstep import Lockstep
 from skgoss.training.rounds import MAX_PREFETCHED, MAX_PREFETCHED_IF_NONE_ENDS
 from skgoss.training.schedule import at_once
-from skgoss.utils import threads
+from skgoss.utils import thread_counts
 from skgoss.utils.messages import each_warning_once, type_name
 from skgoss.utils.public import set_module
 
@@ -240,7 +240,7 @@ def _threads(
 ) -> tuple[int, int]:
     """How many folds run at once, and how many threads each of them has."""
     settings = options.settings(train_set, arguments)
-    n_threads = threads.n_threads(settings.n_jobs)
+    n_threads = thread_counts.n_threads(settings.n_jobs)
     _, functions = names_and_functions([arguments.eval_metric, settings.metric])
     # Functions of users need not be ready to be called by several threads at once.
     if functions or callable(settings.objective):

@@ -37,7 +37,7 @@ from skgoss.columns.names import numbered as numbered_columns
 from skgoss.columns.pair_columns import WITHOUT_PAIRS
 from skgoss.columns.schema import ColumnSchema
 from skgoss.columns.stacked import Stack, StackedColumns
-from skgoss.utils import sklearn_private, threads
+from skgoss.utils import sklearn_private, thread_counts
 from skgoss.utils.messages import one_line, type_name
 
 _READABLE = frozenset(
@@ -107,7 +107,7 @@ def columns(
     found = reader.read(X)
     if schema.pairs is WITHOUT_PAIRS:
         return found
-    return schema.with_pairs(found, threads.n_threads(n_jobs))
+    return schema.with_pairs(found, thread_counts.n_threads(n_jobs))
 
 
 @dataclass(frozen=True)
@@ -203,7 +203,7 @@ class _ColumnReader:
                 self._set_or_check(X, None)
             return self._with_categories(_matrix_columns(X), set())
         if issparse(X):
-            sparse.check(X, threads.n_threads(self.n_jobs))
+            sparse.check(X, thread_counts.n_threads(self.n_jobs))
             X = self._validated(X, accept_sparse=True, dtype="numeric")
             return self._with_categories(sparse.columns(X), set())
         frame = dataframes.as_dataframe(X)
@@ -338,7 +338,7 @@ class _ColumnReader:
             if j in located or _is_encoded(known, j, series, self.learns):
                 encoded.add(j)
                 values = known.encode(
-                    j, series, threads.n_threads(self.n_jobs), learn=self.learns
+                    j, series, thread_counts.n_threads(self.n_jobs), learn=self.learns
                 )
             else:
                 values = _numbers(series)

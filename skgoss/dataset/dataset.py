@@ -26,7 +26,7 @@ from skgoss.parameters import docstrings, other_libraries, signatures
 from skgoss.sources import input_rows
 from skgoss.sources.memory import FileState
 from skgoss.sources.text_files import FileOptions
-from skgoss.utils import threads
+from skgoss.utils import thread_counts
 from skgoss.utils.locks import Lock
 from skgoss.utils.messages import type_name, warn
 from skgoss.utils.public import set_module
@@ -466,7 +466,7 @@ class Dataset(FieldAccess, SavedDataset):
         with self._lock:
             first: Any = self.construct()._binned, self._inputs
             self._binned, self._inputs = binning_inputs.joined(
-                first, added, threads.n_threads(None)
+                first, added, thread_counts.n_threads(None)
             )
             self.feature_name = self._inputs.names or "auto"
             data = input_rows.side_by_side(self.data, other.data, self._passed_names)

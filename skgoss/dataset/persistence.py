@@ -24,7 +24,7 @@ from skgoss.dataset.raw_data import RawData
 from skgoss.parameters import docstrings
 from skgoss.sources.memory import FileState, Memory
 from skgoss.sources.text_files import FileOptions
-from skgoss.utils import threads
+from skgoss.utils import thread_counts
 from skgoss.utils.locks import Lock
 from skgoss.utils.plain_values import Types, entries
 
@@ -74,7 +74,7 @@ class SavedDataset(BinnedOnDemand):
     def _read_binary(self, path: str | PathLike[str]) -> None:
         """Read a file that `save_binary` has written."""
         memory, mapped = Memory(self.memory_map), FileState.from_path(path)
-        binned, content = binary_files.read(path, threads.n_threads(None), memory)
+        binned, content = binary_files.read(path, thread_counts.n_threads(None), memory)
         owner = f"the file {fspath(path)}"
         inputs = BinningInputs.from_state(content, binned, owner)
         (params,) = entries(content, {"params": dict}, owner)

@@ -26,7 +26,7 @@ from skgoss.parameters.settings import Settings
 from skgoss.sources import input_rows, sequences
 from skgoss.sources.memory import FileState, Memory
 from skgoss.sources.text_files import TextSource
-from skgoss.utils import threads
+from skgoss.utils import thread_counts
 from skgoss.utils.locks import Lock
 from skgoss.utils.messages import MissingNameHints, warn
 
@@ -278,7 +278,7 @@ class BinnedOnDemand(MissingNameHints):
             Request(
                 BinningOptions(**options),
                 {},
-                threads.n_threads(n_jobs),
+                thread_counts.n_threads(n_jobs),
                 needs_values_for="linear_tree" if linear else "",
             )
         )

@@ -32,7 +32,7 @@ from skgoss.parameters import docstrings, other_libraries, presets, signatures
 from skgoss.parameters.settings import Settings
 from skgoss.several_fits import entry
 from skgoss.several_fits.entry import AnyFit
-from skgoss.utils import sklearn_private, threads
+from skgoss.utils import sklearn_private, thread_counts
 from skgoss.utils.locks import OnlyUser
 from skgoss.utils.messages import ForeignConstructor, MissingNameHints
 from skgoss.utils.public import set_module
@@ -801,7 +801,7 @@ class LGBMModel(
         n_jobs = self.n_jobs
         if kwargs or not (n_jobs is None or type(n_jobs) is int):
             n_jobs = parameters.n_jobs(kwargs, n_jobs, type(self).__name__, method)
-        return threads.n_threads(n_jobs)
+        return thread_counts.n_threads(n_jobs)
 
     # --- The fitted model -------------------------------------------------------------
 

@@ -30,7 +30,7 @@ from skgoss.training import loop
 from skgoss.training.callback_api import Callback, History
 from skgoss.training.evaluation import EvaluationSet
 from skgoss.training.loop import CallbackList, Trained
-from skgoss.utils import threads
+from skgoss.utils import thread_counts
 from skgoss.utils.messages import type_name, warn
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class PreparedFit:
         limit: TimeLimit = NO_LIMIT,
     ) -> Self:
         """A fit with ``n_threads``, by default those of the option ``n_jobs``."""
-        n_threads = n_threads or threads.n_threads(data.settings.n_jobs)
+        n_threads = n_threads or thread_counts.n_threads(data.settings.n_jobs)
         if data.arguments.callbacks is not None:
             callbacks.checked(data.arguments.callbacks)  # errors come early
         setup = _setup(data, n_threads, build_bins or BinnedDataset.build)

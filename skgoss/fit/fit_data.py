@@ -50,7 +50,7 @@ from skgoss.parameters.settings import Settings
 from skgoss.sources import input_rows
 from skgoss.training import constraints
 from skgoss.training.evaluation import EvaluationSet
-from skgoss.utils import threads
+from skgoss.utils import thread_counts
 from skgoss.utils.messages import warn, warn_unused
 
 Floats = NDArray[np.float64]
@@ -221,7 +221,7 @@ class FitData:
         request = Request(
             self.settings,
             self.settings.explicit,
-            threads.n_threads(self.settings.n_jobs),
+            thread_counts.n_threads(self.settings.n_jobs),
             schema,
             " and ".join(name for name in needs if needs[name]),
             root,

@@ -25,7 +25,7 @@ from skgoss.model_selection.candidates import comparable, is_rounds
 from skgoss.model_selection.shared_fits import SharedFits, last_steps, with_params
 from skgoss.model_selection.splitters import FoldsByTime
 from skgoss.training.schedule import at_once
-from skgoss.utils import threads
+from skgoss.utils import thread_counts
 from skgoss.utils.cancellation import CancelScope
 from skgoss.utils.joblib_private import ScopedThreads
 from skgoss.utils.sklearn_private import SearchHooks
@@ -100,7 +100,7 @@ class SharedSearch(SearchHooks):
         model = self._model_of(search.estimator)
         if not self._chooses_inside(model):
             params.pop("time", None)
-        search.n_jobs = threads.n_threads(
+        search.n_jobs = thread_counts.n_threads(
             model.n_jobs if self.n_jobs is None else self.n_jobs
         )
         search._given = indexable(X, y)

@@ -15,7 +15,7 @@ from skgoss.parameters import other_libraries
 from skgoss.parameters.domains import NUMBERS, Option
 from skgoss.parameters.other_libraries import NOT_AVAILABLE, REFUSED, WITHOUT_EFFECT
 from skgoss.parameters.table import OPTIONS
-from skgoss.utils import messages, threads
+from skgoss.utils import messages, thread_counts
 from skgoss.utils.messages import warn_unused
 
 OPTION = {option.name: option for option in OPTIONS}
@@ -165,7 +165,7 @@ def preferred(
     names = sorted(values, key=lambda n: (n == last, option.precedence.index(n)))
     valid = all(option.domain.convert(values[n]) is not NotImplemented for n in names)
     if option.name == "n_jobs" and valid:
-        names.sort(key=lambda name: threads.n_threads(values[name]))
+        names.sort(key=lambda name: thread_counts.n_threads(values[name]))
     used = values[names[0]]
     if not all(same(used, values[name]) for name in names):
         listed = ", ".join(f"{name}={values[name]!r}" for name in names)

@@ -28,7 +28,7 @@ from skgoss.fit.arguments import FitArguments, input_sets
 from skgoss.fit.fit import PreparedFit
 from skgoss.fit.task import Classification, Regression, Task
 from skgoss.parameters.domains import COLUMNS, Domain, choice, integer
-from skgoss.utils import sklearn_private, threads
+from skgoss.utils import sklearn_private, thread_counts
 from skgoss.utils.messages import warn
 from skgoss.utils.public import set_module
 
@@ -283,7 +283,7 @@ class PairFeatures(sklearn_private.DocumentedMixin, TransformerMixin, BaseEstima
         """
         check_is_fitted(self)
         n_jobs = parameters.checked_value("n_jobs", self.n_jobs, self._owner)
-        n_threads = threads.n_threads(n_jobs)
+        n_threads = thread_counts.n_threads(n_jobs)
         frame, schema = _named_frame(X), self._schema
         if frame is not None and schema.feature_names is not None:
             return self._with_pairs(frame, schema, n_threads)

@@ -170,7 +170,7 @@ def test_an_interrupt_leaves_fits_of_other_threads_alone(done):
 MANY = """
 import numpy as np
 from skgoss import LGBMRegressor
-from skgoss.utils.threads import n_threads
+from skgoss.utils.thread_counts import n_threads
 X = np.random.default_rng(0).standard_normal((30_000, 10))
 few = LGBMRegressor(n_jobs=1, n_estimators=1).fit(X, X[:, 0])
 for n_jobs in {n_jobs}:
@@ -194,7 +194,7 @@ def test_no_more_threads_than_the_machine_has(done):
 # Root has no limit of threads, so that no other user's limit is needed to see one.
 LIMITED = """
 import os, resource
-import skgoss.utils.threads
+import skgoss.utils.thread_counts
 skgoss.LGBMRegressor(n_jobs=1, n_estimators=1).fit([[0.0], [1.0]], [0, 1])
 if os.getuid() == 0:
     os.setuid(65534)

@@ -246,9 +246,9 @@ def test_searches_in_parallel_find_the_same(backend):
 def test_threads_within_processes_are_limited():
     import joblib
 
-    from skgoss.utils import threads
+    from skgoss.utils import thread_counts
 
-    tasks = [joblib.delayed(threads.n_threads)(None) for _ in range(2)]
+    tasks = [joblib.delayed(thread_counts.n_threads)(None) for _ in range(2)]
     found = joblib.Parallel(n_jobs=2, backend="loky")(tasks)
     assert all(n <= max(1, joblib.cpu_count() // 2) for n in found)
 

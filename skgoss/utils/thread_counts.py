@@ -1,4 +1,7 @@
-"""The number of threads, in this process and on this machine."""
+"""The number of threads that ``n_jobs`` stands for, here and now.
+
+The threads themselves are those of `_engine/threads.pyx`.
+"""
 
 from __future__ import annotations
 

@@ -626,7 +626,7 @@ class FitData:
 
     def splits(self) -> Splits:
         """The rows of all processes, to be split into folds."""
-        rows, partition = self.rows, self.rows.partition
+        rows, partition, groups = self.rows, self.rows.partition, self.all_groups()
         if partition is not None:
             weight = rows.weight
             rows = Rows(
@@ -638,7 +638,7 @@ class FitData:
         return Splits(
             rows,
             self.labels(rows),
-            self.all_groups(),
+            groups,
             self.time,
             "groups" if self.rows.queries is None else "queries",
             self.task,

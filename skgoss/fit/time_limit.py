@@ -160,8 +160,10 @@ class TimeLimit:
 
     def of_share(self, share: float) -> TimeLimit:
         """The limit of a stage of the fit, which takes a fraction of the time left."""
+        if not self.has_end:
+            return self
         seconds = None if self.seconds is None else share * self.left
-        limit = TimeLimit(seconds, self.interrupted if self.has_end else None)
+        limit = TimeLimit(seconds, self.interrupted)
         limit.option = self.option
         return limit
 

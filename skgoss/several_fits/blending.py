@@ -74,6 +74,7 @@ class FoldModel:
         """
         measured = None if metrics else _last_metrics(history, n_rounds)
         boosting.end(n_rounds)
+        learned_scores = boosting.learned_scores()
         (tested,) = boosting.sets
         return cls(
             trees or boosting.ensemble(),
@@ -81,7 +82,7 @@ class FoldModel:
             test,
             replace(tested, binned=None, metrics=list(metrics or tested.metrics)),
             boosting.raw_scores(tested),
-            boosting.learned_scores(),
+            learned_scores,
             history,
             n_rounds,
             measured,
@@ -167,18 +168,17 @@ def _tested(
         for name, value in fold.tests().items():
             best_score.setdefault(fold.evaluation_set.name, {})[name] = value
             metrics.setdefault(name, []).append(value)
-    tested = [fold.test for fold in folds]
+    trained = Trained(trees, best_score=best_score, history=history)
+    scores = _out_of_fold(folds, len(rows.target))
+    # Otherwise the start scores are in the rounds of ``init_model``.
+    is_first = kinds[0][0].first_round == 0
+    n_starts = int(np.count_nonzero(weights)) * len(folds) if is_first else 1
     calibration = None
     # Predictions for new rows have no initial scores; intervals are of one target.
     if rows.init_score is None and rows.target.ndim == 1:
         calibration = CalibrationRows.from_folds(
-            rows.target, rows.weight, tested, fold_of_round
+            rows.target, rows.weight, [fold.test for fold in folds], fold_of_round
         )
-    trained = Trained(trees, best_score=best_score, history=history)
-    scores = _out_of_fold(folds, len(rows))
-    # Otherwise the start scores are in the rounds of ``init_model``.
-    is_first = kinds[0][0].first_round == 0
-    n_starts = sum(w != 0 for w in weights) * len(folds) if is_first else 1
     return trained, OutOfFold(scores, metrics, calibration, n_starts)
 
 

@@ -104,7 +104,7 @@ def _chosen_fit(
     if pairs is not None and (sets or no_folds):
         _refuse_folds(data, no_folds)
     external = next((named for named in sets if named.rows is not data.rows), None)
-    prepared = in_bins(prepared, len(splits.rows))
+    prepared = in_bins(prepared, len(splits.rows.target))
     if search is None:
         assert pairs is not None
         return FoldFits(prepared, splits, pairs)

@@ -16,7 +16,6 @@ from skgoss.fit import callbacks
 from skgoss.fit.fit import AfterRound, Fit, MakeModel, PreparedFit
 from skgoss.fit.fit_data import FitData
 from skgoss.fit.splits import Pair, Splits
-from skgoss.fit.time_limit import TimeLimit
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.fitted import FittedModel
 from skgoss.model.out_of_fold import OutOfFold
@@ -46,7 +45,7 @@ class Folds:
     def begin(self, prepared: PreparedFit, number: int, n_threads: int) -> Fit:
         """The fit to the rows of a fold, whose evaluation set are those it tests."""
         rows, tested = self.learned_and_tested(number)
-        data = prepared.data.replaced(rows=rows, fitted=rows)
+        data = replace(prepared.data, rows=rows, fitted=rows)
         setup = replace(prepared.setup, n_threads=n_threads)
         return Fit.begin(replace(prepared, data=data, setup=setup), [tested])
 
@@ -73,7 +72,7 @@ def in_bins(prepared: PreparedFit, n_rows: int) -> PreparedFit:
     binned.storage.pack()
     data = prepared.data
     rows = replace(data.rows, binned=binned)
-    data = data.replaced(rows=rows, fitted=rows)
+    data = replace(data, rows=rows, fitted=rows)
     # The trees of an earlier model need the values of each fold.
     if rows.partition is not None and data.init_model is None:
         data = data.without_values()
@@ -83,10 +82,12 @@ def in_bins(prepared: PreparedFit, n_rows: int) -> PreparedFit:
 def _binned(prepared: PreparedFit, n_global: int) -> BinnedDataset:
     """The bins of all rows, on which rows of weight 0 have no influence."""
     rows, setup = prepared.data.rows, prepared.setup
+    if rows.binned is not None:
+        return rows.binned
     weighted = rows.without_zero_weights()
-    binned, total = setup.binned(weighted), rows.collectives.total
-    if total(len(weighted)) == n_global or rows.binned is not None:
-        return rows.binned or binned
+    binned = setup.binned(weighted)
+    if rows.weight is None or rows.collectives.total(len(weighted)) == n_global:
+        return binned
     return binned.with_rows(
         rows.columns,
         prepared.data.settings,
@@ -157,7 +158,8 @@ class FoldFits:
                 return
             fit = folds.begin(prepared, number, n_threads)
             of_fold = whole.of_share(1 / -(-(n - number) // n_at_once))
-            begun[number] = _trained(fit, pairs[number], of_fold, make_model)
+            is_over = of_fold.after_round(fit.rounds.settings.n_estimators)
+            begun[number] = _trained(fit, pairs[number], is_over, make_model)
             limit.is_reached |= of_fold.is_reached
             if not whole.interrupted.is_set():
                 ended.add(number)
@@ -219,9 +221,10 @@ class FoldFits:
         dataset = data.rows.binned
         assert dataset is not None
         prepared.warn_if_nothing_learned(result.ensemble, dataset)
-        model = prepared.fitted_model(result, dataset)
-        baseline = _baseline(prepared, self.splits.rows, out_of_fold)
-        return replace(model, baseline=baseline)
+        baseline = None
+        if prepared.has_baseline:
+            baseline = _baseline(prepared, self.splits.rows, out_of_fold)
+        return prepared.fitted_model(result, dataset, baseline)
 
     def _refitted(self, n_rounds: Sequence[int], make_model: MakeModel) -> Ensemble:
         """The trees of a fit to all rows, with the mean of numbers of rounds."""
@@ -230,16 +233,15 @@ class FoldFits:
 
 
 def _trained(
-    fit: Fit, pair: Pair, limit: TimeLimit, make_model: MakeModel
+    fit: Fit, pair: Pair, is_over: loop.AfterRound | None, make_model: MakeModel
 ) -> FoldModel:
-    """The model of a fold, whose rounds end at the limit at the latest."""
-    state, calls, options = fit.rounds, list(fit.callbacks), fit.settings
+    """The model of a fold, whose rounds end when ``is_over`` says so."""
+    state, calls, options = fit.rounds, list(fit.callbacks), fit.prepared.data.settings
     model = make_model(fit) if calls else None
     # Without early stopping, no fold ends early. Rounds of dropout change earlier ones.
     if options.early_stopping_round is None and options.boosting_type != "dart":
         deltas = options.early_stopping_min_delta
         calls.append(BestRound(deltas, options.first_metric_only))
-    is_over = limit.after_round(state.settings.n_estimators)
     result = loop.train(state, model, callbacks=calls, after_round=is_over)
     trees = result.ensemble
     n_rounds = trees.n_rounds - state.first_round
@@ -268,12 +270,8 @@ def has_own_scores(data: FitData) -> bool:
     return data.init_model is None and data.rows.init_score is None
 
 
-def _baseline(
-    prepared: PreparedFit, rows: Rows, out_of_fold: OutOfFold
-) -> Baseline | None:
+def _baseline(prepared: PreparedFit, rows: Rows, out_of_fold: OutOfFold) -> Baseline:
     """The baseline hazard by the out-of-fold scores, for Cox's objectives."""
-    if not prepared.has_baseline:
-        return None
     tested, scores = blending.tested_rows(rows, out_of_fold.scores)
     efron = COX[prepared.data.settings.objective]
     likelihood = PartialLikelihood(tested.y, tested.weight, efron=efron)

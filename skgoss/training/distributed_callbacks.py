@@ -33,6 +33,7 @@ class RoundCalls(Protocol):
     """The callbacks of a fit, as the loop calls them: see `CallbackList`."""
 
     may_skip: bool
+    calls_before: bool  # whether `before_round` does anything
 
     def before_round(self, make_env: Callable[[], CallbackEnv]) -> bool: ...
 
@@ -73,6 +74,8 @@ class DistributedCallbacks:
     Ranks other than 0 need no ``callbacks``. ``after_round`` is called on rank 0: see
     `CallbackList`, which ``make_list`` makes of the callbacks of each rank.
     """
+
+    calls_before = True
 
     def __init__(
         self,

@@ -149,7 +149,7 @@ def run(
             make_env = partial(
                 new_env, iteration=first + index, evaluation_result_list=[]
             )
-            if caller.before_round(make_env):
+            if caller.calls_before and caller.before_round(make_env):
                 break
             if n_grown is None and not boosting.boost():
                 n_grown = index
@@ -356,6 +356,7 @@ class CallbackList:
                 callback
             )
             self.may_skip &= getattr(callback, "may_skip", False)
+        self.calls_before = bool(self.callbacks_before)
 
     def before_round(self, make_env: Callable[[], CallbackEnv]) -> bool:
         """Call the callbacks before a round; returns whether the fit is over."""

@@ -330,3 +330,16 @@ def test_it_says_that_there_are_no_pairs():
     ):
         made = PairFeatures(columns=[0, 1]).fit(np.ones((5, 3)))
     assert made.columns_ == []
+
+
+def test_partitions_of_dask_are_transformed_one_by_one():
+    dd = pytest.importorskip("dask.dataframe")
+    made = PairFeatures(columns=["a", "b"]).fit(MIXED)
+    frame = dd.from_pandas(MIXED.sort_index(), npartitions=3)
+    whole = frame.map_partitions(made.transform)
+    assert whole.npartitions == 3
+    assert [*whole.columns] == [*made.get_feature_names_out()]
+    # Dask has another dtype for text.
+    pd.testing.assert_frame_equal(
+        whole.compute(), made.transform(MIXED.sort_index()), check_dtype=False
+    )

@@ -161,17 +161,21 @@ class RawColumns:
         """Make columns readable by their ``address`` and ``stride``."""
         if self.are_all_ready:
             return
-        missing = features[~self.is_ready[features]]
-        if not len(missing):
+        is_needed = np.zeros(len(self.is_ready), dtype=bool)
+        is_needed[features] = True
+        needed = np.flatnonzero(is_needed & ~self.is_ready)
+        if not len(needed):
             return
-        for j in np.unique(missing).tolist():
-            values = np.empty((1, self.columns.n_rows))
-            to_float64(self.columns.take(np.array([j])), values)
-            copy = values[0] if self.numbers is None else values[0][self.numbers]
-            self._copies.append(copy)
-            self.address[j] = copy.__array_interface__["data"][0]
-            self.stride[j] = copy.itemsize
-            self.is_ready[j] = True
+        numbers = self.numbers
+        n_rows = self.columns.n_rows if numbers is None else len(numbers)
+        copies = np.empty((len(needed), n_rows))
+        to_float64(self.columns.take(needed), copies, numbers)
+        self._copies.append(copies)
+        step, size = copies.strides
+        first = copies.__array_interface__["data"][0]
+        self.address[needed] = first + step * np.arange(len(needed))
+        self.stride[needed] = size
+        self.is_ready[needed] = True
         self.are_all_ready = bool(self.is_ready.all())
 
     def add(

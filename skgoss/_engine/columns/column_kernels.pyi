@@ -17,7 +17,10 @@ def locate_appended(
     stride_out: NDArray[np.int64], kind_out: NDArray[np.uint8],
 ) -> None: ...
 
-def to_float64(columns: object, values_out: NDArray[np.float64]) -> None: ...
+def to_float64(
+    columns: object, values_out: NDArray[np.float64],
+    numbers: NDArray[np.int64] | None = ...,
+) -> None: ...
 
 def locate(
     blocks: list[Any], address_out: NDArray[np.uint64], stride_out: NDArray[np.int64],

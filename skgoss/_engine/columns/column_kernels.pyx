@@ -70,13 +70,19 @@ def locate_appended(
         kind_out[n + j] = FLOAT64
 
 
-def to_float64(columns, double[:, ::1] values_out) -> None:
-    """Write every column, as float64, into one row of ``values_out`` each."""
+def to_float64(columns, double[:, ::1] values_out, const int64_t[::1] numbers=None) -> None:
+    """Write every column, as float64, into one row of ``values_out`` each.
+
+    ``numbers``, ascending, are those of the rows to write; None: all rows.
+    """
     cdef InputColumns inputs = read_columns(columns)
+    cdef const int64_t* rows = NULL
     cdef Py_ssize_t j
+    if numbers is not None and numbers.shape[0]:
+        rows = &numbers[0]
     with nogil:
         for j in range(values_out.shape[0]):
-            load_block(&inputs, j, NULL, 0, values_out.shape[1], &values_out[j, 0])
+            load_block(&inputs, j, rows, 0, values_out.shape[1], &values_out[j, 0])
 
 
 def locate(

@@ -22,13 +22,13 @@ Candidates = tuple[dict[str, Any], ...]
 _CATEGORY_OPTIONS = frozenset({"cat_l2", "cat_smooth", "min_data_per_group"})
 _SAMPLING = frozenset({"subsample", "subsample_freq"})
 
-# The learning rate of the fits that a search compares: with fewer than
-# `_SMALL_DATA_ROWS` rows, and with more.
-_SEARCH_RATES = 0.15, 0.1
-_SMALL_DATA_ROWS = 2_000
+# The learning rate of the fits that a search compares.
+_SEARCH_RATE = 0.15
 
-# The levels of the tests that compare candidates on their folds, in the same order.
+# The levels of the tests that compare candidates on their folds: with fewer than
+# `_SMALL_DATA_ROWS` rows, and with more.
 _LEVELS = 0.2, 0.4
+_SMALL_DATA_ROWS = 2_000
 
 # With fewer rows, the losses on folds differ by noise only, so no candidate is dropped.
 _MIN_ROWS_TO_DROP = 1_000
@@ -351,7 +351,7 @@ def search(
         return None
     rate, n_rounds = settings.learning_rate, settings.n_estimators
     if not has_folds:
-        rate = max(_SEARCH_RATES[n_rows >= _SMALL_DATA_ROWS], rate)
+        rate = max(_SEARCH_RATE, rate)
         n_rounds = max(1, round(n_rounds * settings.learning_rate / rate))
     without_folds: dict[str, Any] = {"early_stopping_round": None}
     if "n_estimators" in chosen:

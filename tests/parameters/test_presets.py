@@ -802,9 +802,9 @@ def found_by(n_rows, most_categories=0, *, possible=(True, True), **options):
     ("n_rows", "options", "rate", "n_rounds"),
     [
         (1_999, {}, 0.15, 500),
-        (2_000, {}, 0.1, 750),
+        (2_000, {}, 0.15, 500),
         (1_999, {"learning_rate": 0.3}, 0.3, 1500),
-        (2_000, {"learning_rate": 0.12}, 0.12, 1500),
+        (2_000, {"learning_rate": 0.12}, 0.15, 1200),
         (500, {"learning_rate": 0.01}, 0.15, 100),
         (500, {"folds": 3}, 0.1, 600),
         (500, {"folds": 3, "n_estimators": 40}, 0.1, 40),

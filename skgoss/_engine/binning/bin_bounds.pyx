@@ -50,7 +50,11 @@ cdef enum:
 cdef Py_ssize_t group_size(
     Py_ssize_t n_features, int n_threads, int64_t n_values,
 ) noexcept nogil:
-    """The number of columns that are read at a time, in groups of about equal size."""
+    """The number of columns that are read at a time, in groups of about equal size.
+
+    It is a multiple of ``n_threads``, unless that exceeds ``n_features``: each thread sorts a
+    column. ``n_values``: the largest number of values that are read of a column.
+    """
     cdef Py_ssize_t max_columns = max(
         <Py_ssize_t> GROUP, <Py_ssize_t> GROUP_PER_THREAD * n_threads,
         <Py_ssize_t> (GROUP_VALUES // max(n_values, <int64_t> 1)))
@@ -60,7 +64,11 @@ cdef Py_ssize_t group_size(
 
 
 def scratch_size(Py_ssize_t n_features, int n_threads, int64_t n_values) -> int:
-    """The 64-bit numbers that ``find_bounds`` needs for columns of at most ``n_values`` values."""
+    """The 64-bit numbers that ``find_bounds`` needs for columns of at most ``n_values`` values.
+
+    These are the values of a group of columns, and four arrays to sort a column for each thread:
+    `split_scratch`.
+    """
     cdef Py_ssize_t n_columns = group_size(n_features, n_threads, n_values)
     return n_columns * whole_blocks(n_values) + SCRATCH_PER_VALUE * n_threads * n_values
 
@@ -71,6 +79,8 @@ cdef inline int64_t whole_blocks(int64_t n) noexcept nogil:
 
 
 cdef struct BinningRules:
+    # Options of these names: the largest number of bins of a column, the fewest sampled rows of a
+    # bin, whether NaN is a missing value, and whether zero is.
     int32_t max_bin
     int64_t min_data_in_bin
     bint use_missing
@@ -78,15 +88,16 @@ cdef struct BinningRules:
 
 
 cdef struct Side:
-    # The distinct values of one sign, ascending. Those of value i are the keys from end[i - 1] (or
-    # `first`) to end[i].
+    # The distinct values of one sign, ascending. Keys are integers in the order of the values
+    # (`ordered_key`), one for each sampled row. Those of value i are the keys from end[i - 1] (or
+    # `first`, for value 0) to end[i].
     const uint64_t* key       # of all rows of both signs, sorted
     int64_t first
     const int64_t* end        # of each value
-    const double* mass        # of each value; NULL: the number of its rows
+    const double* mass        # of each value: the weight of its rows; NULL: their number
     int64_t n_values
     int64_t n_rows
-    double total
+    double total              # mass of all values
 
 
 cdef inline double value_at(const Side* side, int64_t i) noexcept nogil:
@@ -95,10 +106,12 @@ cdef inline double value_at(const Side* side, int64_t i) noexcept nogil:
 
 
 cdef inline int64_t count_at(const Side* side, int64_t i) noexcept nogil:
+    """The number of rows of distinct value i."""
     return side.end[i] - (side.end[i - 1] if i > 0 else side.first)
 
 
 cdef inline double mass_at(const Side* side, int64_t i) noexcept nogil:
+    """The weight of the rows of distinct value i, or their number if rows have no weights."""
     return side.mass[i] if side.mass != NULL else count_at(side, i)
 
 
@@ -109,12 +122,12 @@ cdef struct Tally:
     int64_t n_other
     int64_t n_zero
     int64_t n_nan
-    double nan_mass
+    double nan_mass           # weight of the rows with NaN
 
 
 cdef struct Forced:
-    # Upper bounds that the user passes for a column, ascending. If there are too many, those that
-    # come first in the user's order, by `rank`, are used.
+    # Upper bounds of bins that the user passes for a column, ascending. If there are more than
+    # bins, those that come first in the user's order, by `rank` (0, 1, ...), are used.
     const double* bound
     const int32_t* rank
     int64_t n
@@ -123,7 +136,7 @@ cdef struct Forced:
 cdef inline void tally_value(
     double value, double mass, bint weighted, Tally* tally, SortScratch* scratch_out
 ) noexcept nogil:
-    """Count a zero or NaN; keep the key of any other value."""
+    """Count a zero or NaN; keep the key of any other value, and its mass if ``weighted``."""
     if isnan(value):
         tally.n_nan += 1
         tally.nan_mass += mass
@@ -142,7 +155,11 @@ cdef Tally read_dense(
 ) noexcept nogil:
     """Prepare the values of a dense column to be sorted, and count zeros and NaN.
 
-    ``stride``: the numbers from one block of its values to the next.
+    - ``values``: n values, in blocks of BLOCK; each block begins ``stride`` numbers after the one
+      before, because the blocks of other columns are between them.
+    - ``weight``, (n,): the masses of the values; NULL: 1.
+    - ``scratch_out``: gets the keys (`ordered_key`) and masses of values that are neither zero nor
+      NaN, not sorted yet.
     """
     cdef Tally tally = Tally(n, 0, 0, 0, 0.0)
     cdef uint64_t* key = scratch_out.key
@@ -169,7 +186,11 @@ cdef Tally read_dense(
 cdef void weigh_block(
     const double* values, const double* weight, int64_t n, double* mass_out, Tally* tally,
 ) noexcept nogil:
-    """Keep the masses of values that are neither zero nor NaN, and add up those of NaN."""
+    """Keep the masses of values that are neither zero nor NaN, and add up those of NaN.
+
+    ``mass_out``: room for n masses; the kept ones come first. The sum of NaN's masses is added to
+    ``tally.nan_mass``.
+    """
     cdef int64_t n_other = 0
     cdef int64_t i
     for i in range(n):
@@ -184,8 +205,13 @@ cdef Tally read_sparse(
 ) noexcept nogil:
     """Prepare the values of a sparse column to be sorted, and count zeros and NaN.
 
-    ``position``: that of each row in the sample; -1: it is not in the sample. The numbers of the
-    stored rows are only read if there are positions or weights.
+    - ``position``, by row of the data: its position in the sample; -1: it is not in the sample;
+      NULL: all rows are.
+    - ``weight``, (n,), by position in the sample: masses; NULL: 1.
+    - ``n``: the rows of the sample. Those that the column does not store are zeros.
+    - ``scratch_out``: gets the keys and masses of values that are neither zero nor NaN.
+
+    The numbers of the stored rows are only read if there are positions or weights.
     """
     cdef double[BLOCK] values
     cdef int32_t[BLOCK] row
@@ -220,8 +246,9 @@ cdef Side distinct_values(
 ) noexcept nogil:
     """Merge equal and neighboring values of sorted keys first, ..., last - 1.
 
-    They are written to the swap arrays of the finished sort, after the ``n_before`` distinct values
-    that are there already.
+    Neighboring floats, whose keys differ by 1, count as equal: no bound could lie between them.
+    Ends and masses are written to the swap arrays of the finished sort, which are free, after the
+    ``n_before`` distinct values that are there already.
     """
     cdef Side side
     cdef const uint64_t* key = scratch.key
@@ -257,7 +284,10 @@ cdef inline double boundary(double below, double above) noexcept nogil:
 cdef inline int32_t add_boundary(
     double below, double above, double* bounds_out, int32_t n_bounds
 ) noexcept nogil:
-    """Append a boundary unless it touches the last one; return the new number."""
+    """Append the boundary of two neighboring distinct values, unless it touches the last one.
+
+    Returns the new number of bounds, ``n_bounds`` or one more.
+    """
     cdef double bound = boundary(below, above)
     if n_bounds > 0 and bound <= nextafter(bounds_out[n_bounds - 1], INFINITY):
         return n_bounds
@@ -268,7 +298,10 @@ cdef inline int32_t add_boundary(
 cdef int32_t bound_each_value(
     const Side* side, int64_t min_count, double* bounds_out
 ) noexcept nogil:
-    """A bin for each distinct value, or for several values if one has too few rows."""
+    """A bin for each distinct value, or for several if one has fewer than ``min_count`` rows.
+
+    Returns the number of boundaries, which are between bins: one less than there are bins.
+    """
     cdef int32_t n_bounds = 0
     cdef int32_t n_new
     cdef int64_t held = 0
@@ -288,7 +321,11 @@ cdef int32_t bound_equal_mass(
 ) noexcept nogil:
     """Bins of about equal mass; a value at least as heavy as the mean bin has its own.
 
-    The mean mass of the other bins, ``light_mass / light_bins``, is updated after each of them.
+    A heavy value has at least the mass ``total / max_bin``. The others are light: a bin of light
+    values ends when its mass, ``held``, reaches the mean mass of the remaining light bins,
+    ``light_mass / light_bins``, which is updated after each of them; or half of it before a heavy
+    value, so that the heavy one has its bin alone. Returns the number of boundaries, which are
+    between bins: one less than there are bins, at most ``max_bin`` - 1.
     """
     cdef double heavy = side.total / max_bin
     cdef double light_mass = side.total
@@ -325,7 +362,11 @@ cdef int32_t bound_equal_mass(
 cdef int32_t bound_side(
     const Side* side, int32_t max_bin, int64_t min_count, double* bounds_out
 ) noexcept nogil:
-    """Boundaries between the values of one sign, and infinity after the last."""
+    """Boundaries between the values of one sign, and infinity after the last; returns their number.
+
+    ``max_bin``: the bins of this side, at least 1. ``min_count``: the rows that a bin should have,
+    0 for no limit. ``bounds_out``: room for ``max_bin`` numbers.
+    """
     cdef int32_t n_bounds
     if side.n_values <= max_bin:
         n_bounds = bound_each_value(side, min_count, bounds_out)
@@ -344,9 +385,12 @@ cdef int32_t bound_around_zero(
     """Boundaries of a column: the negative values, zero alone, the positive values.
 
     Returns their number: one for each bin, with infinity for the last. ``n_occupied_out`` is the
-    number of bins that have rows; only that of zero may have none. It is set aside first. Of the
-    other bins, negative values get their part by mass, at least one, and positive values the rest.
-    A sign that gets none shares the bin of zero.
+    number of bins that have rows; only that of zero may have none. The bin of zero is set aside
+    first: it has the values from just above -ZERO to ZERO. Of the other bins, negative values get
+    their part by mass, at least one, and positive values the rest. A sign that gets none shares the
+    bin of zero.
+
+    ``left``, ``right``: the negative and the positive values. ``n_zero``: the rows that are zero.
     """
     cdef int32_t n_left = 0
     cdef int32_t n_right = 0
@@ -371,7 +415,11 @@ cdef int32_t bound_around_zero(
 cdef int32_t fixed_bounds(
     const Forced* forced, bint has_left, bint has_right, int32_t max_bin, double* fixed_out
 ) noexcept nogil:
-    """The bounds around zero, as many of the user's as there is room for, and infinity."""
+    """The bounds around zero, as many of the user's as there is room for, and infinity.
+
+    They are the upper bounds of at most ``max_bin`` bins, ascending; returns their number.
+    ``has_left``, ``has_right``: whether there are negative and positive values.
+    """
     cdef bint below = has_left and max_bin > 1
     cdef bint above = has_right and max_bin > 2 or max_bin == 2 and not has_left
     cdef int64_t room = max_bin - 1 - below - above
@@ -400,7 +448,7 @@ cdef int32_t fixed_bounds(
 
 
 cdef Side side_below(const Side* side, double bound, int64_t first) noexcept nogil:
-    """The values of a side from number ``first`` that are at most a bound."""
+    """The values of a side that are at most a bound, from distinct value number ``first`` on."""
     cdef Side below = side[0]
     cdef int64_t i
     below.n_values = below.n_rows = 0
@@ -421,7 +469,10 @@ cdef Side side_below(const Side* side, double bound, int64_t first) noexcept nog
 cdef int32_t count_occupied(
     const Side* left, const Side* right, int64_t n_zero, const double* bound
 ) noexcept nogil:
-    """The bins that hold values."""
+    """The number of bins that hold values.
+
+    ``bound``: the upper bounds of the bins, ascending; the last one is infinite.
+    """
     cdef int32_t last = -1, at = 0, n_occupied = 0
     cdef int64_t i, n_left = left.n_values, n_middle = left.n_values + (n_zero > 0)
     cdef double value
@@ -444,7 +495,13 @@ cdef int32_t bound_between(
     """Boundaries of a column for which the user passes some.
 
     The remaining bins are distributed by mass: the values between two of the user's boundaries are
-    divided like a column of their own. ``fixed``: room for ``max_bin`` numbers.
+    divided like a column of their own, but no interval gets bins that earlier ones have used.
+
+    - ``left``, ``right``: the negative and the positive values.
+    - ``total``: the mass of all values, including zeros.
+    - ``fixed``: work space of ``max_bin`` numbers, for `fixed_bounds`.
+
+    Returns the number of bounds: one for each bin, with infinity for the last.
     """
     cdef int32_t n_fixed = fixed_bounds(
         forced, left.n_values > 0, right.n_values > 0, max_bin, fixed)
@@ -479,7 +536,11 @@ cdef void find_column_bounds(
 ) noexcept nogil:
     """Find the boundaries of one column: sort its sampled values, and merge equal ones.
 
-    For the arguments, read `find_bounds`.
+    - ``values``, ``stride``: of a dense column: see `read_dense`.
+    - ``position``, ``weight``, ``n``: see `read_sparse`; ``total`` is the mass of all n rows.
+    - ``has_nan``: whether rows outside the sample have NaN.
+    - ``bounds_out``: room for ``max_bin`` bounds, and for as many again if ``forced`` has any.
+    - ``range_out``, (2,); the other results are single numbers: see `find_bounds`.
     """
     cdef bint weighted = weight != NULL
     cdef Tally tally
@@ -491,6 +552,7 @@ cdef void find_column_bounds(
     else:
         tally = read_dense(values, stride, weight, n, &scratch)
     sort_keys(&scratch, tally.n_other, weighted)
+    # The highest bit of a key is set if the value is not negative.
     while n_negative < tally.n_other and not scratch.key[n_negative] >> 63:
         n_negative += 1
     left = distinct_values(&scratch, 0, n_negative, weighted, 0)
@@ -529,11 +591,13 @@ cdef void find_column_bounds(
 
 cdef struct BoundsLoop:
     InputColumns inputs
-    const int64_t* rows       # to read, and the position of each row among them; or NULL
+    # The rows to read, and the position of each row of the data among them; NULL: all rows are
+    # read.
+    const int64_t* rows
     const int32_t* position
-    const double* weight
-    int64_t n_rows
-    double total
+    const double* weight      # of each row read; NULL: 1
+    int64_t n_rows            # that are read
+    double total              # of their weights
     BinningRules rule
     const uint8_t* has_nan    # of each column; NULL: all rows are read here
     const int64_t* forced_start
@@ -542,7 +606,7 @@ cdef struct BoundsLoop:
     Py_ssize_t first          # of the group of columns
     Py_ssize_t n_columns
     double* values            # of each block of rows: a block of each column of the group
-    int64_t room              # for the values of a column in the scratch space of a thread
+    int64_t room              # values of a column that the scratch space of a thread can hold
     uint64_t* scratch
     const int64_t* bounds_start
     double* bounds
@@ -564,7 +628,7 @@ cdef bint has_dense(const BoundsLoop* loop) noexcept nogil:
 
 
 cdef void read_body(void* context, Py_ssize_t start, Py_ssize_t end, int thread) noexcept nogil:
-    """Read some rows of the columns of a group that are not sparse."""
+    """Read a block of rows, ``start`` to ``end``, of the columns of a group that are not sparse."""
     cdef BoundsLoop* loop = <BoundsLoop*> context
     cdef double* values = loop.values + start * loop.n_columns
     cdef Py_ssize_t j
@@ -577,7 +641,7 @@ cdef void read_body(void* context, Py_ssize_t start, Py_ssize_t end, int thread)
 
 
 cdef void find_body(void* context, Py_ssize_t number, Py_ssize_t end, int thread) noexcept nogil:
-    """Find the boundaries of a column of a group."""
+    """Find the boundaries of one column, by its number in the group."""
     cdef BoundsLoop* loop = <BoundsLoop*> context
     cdef Py_ssize_t j = loop.first + number
     if is_stopped(&loop.watch):
@@ -611,14 +675,16 @@ def find_bounds(
     - ``has_nan``, (n_features,) or None: whether a column has NaN in other rows than these.
     - ``forced_start``, ``forced_bound``, ``forced_rank``: the bounds that the user passes: see
       ``skgoss.binning.forced_bins.packed``.
-    - ``bounds_start``, (n_features + 1,): where the room for the bounds of a column begins: 2 *
-      max_bin numbers if the user passes some.
+    - ``max_bin``, ``min_data_in_bin``, ``use_missing``, ``zero_as_missing``: the options.
+    - ``bounds_start``, (n_features + 1,): where the room for the bounds of a column begins in
+      ``bounds_out``: max_bin numbers, or 2 * max_bin if the user passes some.
     - ``room``: at least the number of values read of any column.
-    - ``scratch_out``, (scratch_size(n_features, n_threads, room),).
+    - ``scratch_out``, (scratch_size(n_features, n_threads, room),): work space.
     - ``bounds_out``, (bounds_start[-1],): upper bounds of the bins of numbers, the last one
       infinite.
-    - ``n_bounds_out``, ``n_occupied_out``, (n_features,): how many there are, and how many of the
-      bins hold rows.
+    - ``n_bounds_out``, ``n_occupied_out``, (n_features,): the number of bounds, and the number of
+      bins that hold rows, including the bin of NaN.
+    - ``missing_type_out``, (n_features,): NO_MISSING, ZERO_IS_MISSING or NAN_IS_MISSING.
     - ``range_out``, (n_features, 2): smallest and greatest number.
     - ``zero_share_out``, (n_features,): the proportion of rows that are zero, or count as zero.
     """
@@ -677,7 +743,8 @@ cdef SortScratch split_scratch(uint64_t* room, int64_t n) noexcept nogil:
 
 cdef struct NanLoop:
     InputColumns inputs
-    const int64_t* rows       # to read, and the position of each row among them; or NULL
+    # As for `find_bounds`; NULL: all rows are read.
+    const int64_t* rows
     const int32_t* position
     Py_ssize_t n_features
     uint8_t* found            # by thread and column
@@ -685,6 +752,7 @@ cdef struct NanLoop:
 
 
 cdef inline bint holds_nan(const double* values, int64_t n) noexcept nogil:
+    """Whether any of n values is NaN; without an early exit, so that the compiler vectorizes it."""
     cdef bint found = False
     cdef int64_t i
     for i in range(n):
@@ -724,6 +792,7 @@ cdef void scan_stored_body(
         load_values(
             loop.inputs.address[j], loop.inputs.stride[j], loop.inputs.kind[j], NULL, start, n,
             values)
+        # NaN of rows that are not in the sample does not count.
         if holds_nan(values, n) and loop.position != NULL:
             load_rows(&loop.inputs, j, start, n, row)
             for i in range(n):

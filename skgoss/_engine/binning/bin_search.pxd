@@ -13,6 +13,7 @@ ctypedef fused bin_t:
 
 cdef struct Grid:
     # Buckets of equal width: that of x is (x - origin) * scale, at least 0 and at most `last`.
+    # Within a bucket, a binary search finds the bin.
     double origin
     double scale
     double last
@@ -48,7 +49,11 @@ cdef inline void search_block(
 ) noexcept nogil:
     """The bins of ``n`` values of a column: of each, the number of bounds below it.
 
-    Values are read, and bins written, up to the next multiple of SEARCH_WIDTH.
+    Values are read, and bins written, up to the next multiple of SEARCH_WIDTH. ``at`` begins with
+    the number of bounds in lower buckets, and each step of the binary search adds ``half`` to it if
+    that many further bounds are below the value. All values take ``n_steps`` steps, which may
+    compare bounds of later buckets, or the infinities behind the last bound: these are not below
+    the value.
     """
     cdef const double* bound = plan.bounds + plan.bounds_start[column]
     cdef const uint16_t* first = plan.first + plan.first_start[column]

@@ -16,7 +16,11 @@ import numpy as np
 
 
 cdef int32_t steps_in_bucket(const double* bound, int64_t n, const Grid* grid) noexcept nogil:
-    """The steps of a binary search among the bounds of the bucket that has most."""
+    """The steps of a binary search among the bounds of the bucket that has most.
+
+    ``bound``, (n,): ascending. ``first`` is the number of the first bound of the bucket of bound i.
+    A search among m bounds has m + 1 results, and so ceil(log2(m + 1)) steps.
+    """
     cdef int64_t most = 0
     cdef int64_t first = 0
     cdef int64_t i
@@ -31,7 +35,11 @@ cdef int32_t steps_in_bucket(const double* bound, int64_t n, const Grid* grid) n
 
 
 cdef Grid plan_grid(const double* bound, int64_t n, int64_t n_buckets) noexcept nogil:
-    """A grid over all bounds, or over the middle ones if that needs fewer steps."""
+    """A grid over all bounds, or over the middle ones if that needs fewer steps.
+
+    ``bound``, (n,): the upper bounds of a column's bins but the last, ascending. The search without
+    a grid (scale 0, one bucket) is the first candidate.
+    """
     cdef Grid best = Grid(0.0, 0.0, 0.0, 0)
     cdef Grid grid = Grid(0.0, 0.0, <double> (n_buckets - 1), 0)
     cdef int64_t outside = 0
@@ -58,7 +66,8 @@ cdef class BinSearch:
       infinities than there are bounds.
     - ``bounds_start``, ``n_bounds``, (n_columns,): where the bounds of a column begin, and how many
       there are.
-    - ``first_start``, (n_columns + 1,): where the buckets of a column's grid begin.
+    - ``first_start``, (n_columns + 1,): where the buckets of a column's grid begin, in an array
+      with the number of bounds in lower buckets; so it also says how many buckets each grid has.
     - ``nan_bin``, ``zero_bin``, (n_columns,): the bins of NaN and zero.
     """
 
@@ -81,7 +90,11 @@ cdef class BinSearch:
 
 
 cdef void plan_column(const Plan* plan, Py_ssize_t column, int64_t n_bounds) noexcept nogil:
-    """Choose the grid of a column, and count the bounds below each of its buckets."""
+    """Choose the grid of a column, and count the bounds below each of its buckets.
+
+    Both are written to ``plan.grid`` and ``plan.first``. ``n_bounds``: without that of the last
+    bin.
+    """
     cdef const double* bound = plan.bounds + plan.bounds_start[column]
     cdef uint16_t* first = plan.first + plan.first_start[column]
     cdef Grid* grid = plan.grid + column
@@ -111,7 +124,11 @@ cdef struct BinLoop:
 cdef void bin_rows(
     const BinLoop* loop, int64_t start, int64_t n, bin_t* columns_out,
 ) noexcept nogil:
-    """Put some rows of all columns into their bins."""
+    """Put n rows, at most BLOCK, from number ``start`` on, into their bins in all columns.
+
+    ``columns_out``: the bins of row 0 of column 0; those of column j begin ``loop.stride`` bins
+    after those of column j - 1.
+    """
     cdef double[BLOCK] values
     cdef bin_t[BLOCK] bins
     cdef int64_t j
@@ -123,6 +140,7 @@ cdef void bin_rows(
 
 
 cdef void bin_body(void* context, Py_ssize_t start, Py_ssize_t end, int thread) noexcept nogil:
+    """Put a block of rows into bins of one or two bytes."""
     cdef BinLoop* loop = <BinLoop*> context
     if is_stopped(&loop.watch):
         return

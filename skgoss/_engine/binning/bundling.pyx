@@ -4,6 +4,11 @@ Algorithms 3 and 4 of Ke et al., "LightGBM: A Highly Efficient Gradient Boosting
 Tree" (NeurIPS 2017). Columns are sparse: ``rows[start[j]:start[j + 1]]`` are, ascending, the rows
 where column j is not in its default bin: its entries. A conflict is an entry in a row where an
 earlier column of the bundle has one, too. As all entries are listed, conflicts are counted exactly.
+
+A bundle is a group of columns that share one column of codes: code 0 means that no column has an
+entry in the row, and each stored bin (a bin that is not the default one) of a column has a code.
+While bundles are found, 64 of them are open at a time. Each has a slot, 0 to 63, which is a bit of
+the 64-bit words below.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
@@ -35,22 +40,22 @@ ctypedef fused code_t:
     uint16_t
 
 cdef struct SparseColumns:
-    const int64_t* start
-    const uint32_t* rows
-    const int32_t* n_codes
+    const int64_t* start    # of each column: where its entries begin in `rows`; then the end
+    const uint32_t* rows    # of each entry, ascending within a column
+    const int32_t* n_codes  # of each column: its stored bins
     Py_ssize_t n_columns
     Py_ssize_t n_rows
-    int64_t max_conflicts
-    int64_t max_codes
-    int64_t min_rows        # of all columns
-    int64_t min_codes
+    int64_t max_conflicts   # of a bundle
+    int64_t max_codes       # of a bundle, including code 0
+    int64_t min_rows        # the entries of the column that has fewest
+    int64_t min_codes       # the codes of the column that has fewest
 
 cdef struct Slots:
     uint64_t* taken           # by row: a bit for each slot whose bundle has an entry there
     uint64_t open             # the slots that may have room for another column
-    int64_t n_rows[SLOTS]     # with an entry in the bundle
-    int64_t conflicts[SLOTS]
-    int64_t codes[SLOTS]
+    int64_t n_rows[SLOTS]     # rows with an entry in the slot's bundle
+    int64_t conflicts[SLOTS]  # entries in rows that an earlier column of the bundle has, too
+    int64_t codes[SLOTS]      # of the bundle, including code 0
 
 
 cdef bint may_fit(
@@ -59,7 +64,8 @@ cdef bint may_fit(
     """A necessary condition for a column with `n_rows` entries to fit into a bundle.
 
     There are enough codes. And the entries of column and bundle that exceed the number of rows,
-    which must be conflicts, are within the limit.
+    which must be conflicts, are within the limit. With ``n_rows`` = 0, only codes and the conflicts
+    that the bundle already has are compared with the limits.
     """
     return (
         slots.codes[slot] + n_codes <= sparse.max_codes
@@ -74,8 +80,9 @@ cdef int find_slot(
 ) noexcept nogil:
     """The first slot whose bundle the column fits, from `first` on, cyclically; -1: none.
 
-    ``conflicts_out`` gets the conflicts of each slot's bundle with the column. Those of a slot that
-    it does not fit are incomplete.
+    ``conflicts_out``, by slot, gets the conflicts that each bundle would have with the column.
+    Those of a slot that it does not fit are incomplete. All bundles are tried in one pass over the
+    column's entries: ``fitting`` has a bit for each slot that is still possible.
     """
     cdef uint64_t fitting = slots.open
     cdef uint64_t hit, bit
@@ -105,6 +112,7 @@ cdef int find_slot(
                 fitting ^= bit
                 if fitting == 0:
                     return -1
+    # Rotate, so that the lowest bit is that of slot `first`.
     fitting = (fitting >> first) | (fitting << ((SLOTS - first) % SLOTS))
     while fitting:
         slot = (lowest_bit(fitting) + first) % SLOTS
@@ -115,7 +123,10 @@ cdef int find_slot(
 
 
 cdef void open_slot(Slots* slots, int slot, int64_t* conflicts_out) noexcept nogil:
-    """Begin an empty bundle, whose code 0 stands for "no column"."""
+    """Begin an empty bundle, whose code 0 stands for "no column".
+
+    ``conflicts_out``, by slot: only the slot's number is set, to 0.
+    """
     slots.open |= <uint64_t>1 << slot
     slots.n_rows[slot] = 0
     slots.codes[slot] = 1
@@ -125,7 +136,10 @@ cdef void open_slot(Slots* slots, int slot, int64_t* conflicts_out) noexcept nog
 cdef void add_column(
     const SparseColumns* sparse, Slots* slots, Py_ssize_t column, int slot, int64_t conflicts,
 ) noexcept nogil:
-    """Add the column's rows and codes to the slot's bundle, and set the number of its conflicts."""
+    """Add the column's rows and codes to the slot's bundle.
+
+    ``conflicts``: those of the bundle with the column, from `find_slot`.
+    """
     cdef uint64_t bit = <uint64_t>1 << slot
     cdef uint64_t* word
     cdef int64_t i
@@ -150,10 +164,13 @@ cdef Py_ssize_t fill_slots(
     const SparseColumns* sparse, Slots* slots, int64_t* columns_inout, Py_ssize_t n,
     int32_t first_bundle, int* n_opened_out, int32_t* bundle_out, Watch* watch,
 ) noexcept nogil:
-    """First fit into at most 64 new bundles.
+    """First fit into at most 64 new bundles: one pass of `first_fit_passes`.
 
-    The columns that fit none of them are moved to the front of ``columns_inout``. Returns their
-    number.
+    - ``columns_inout``, (n,): the columns to add, in this order. Those that fit none of the bundles
+      are moved to its front; their number is returned.
+    - ``first_bundle``: the number of the first new bundle.
+    - ``n_opened_out``: the number of new bundles.
+    - ``bundle_out``, by column: the numbers of the bundles of the columns that were added.
     """
     cdef int64_t conflicts[SLOTS]
     cdef Py_ssize_t n_left = 0
@@ -182,18 +199,23 @@ cdef Py_ssize_t fill_slots(
 
 
 cdef void first_fit_passes(
-    const SparseColumns* sparse, Slots* slots, int64_t* columns, int64_t max_passes,
+    const SparseColumns* sparse, Slots* slots, int64_t* columns_inout, int64_t max_passes,
     int32_t* bundle_out, Watch* watch,
 ) noexcept nogil:
     """First fit, 64 bundles a pass: columns that fit none of them are tried in the next pass.
 
-    The result is that of a search through all bundles for each column.
+    The result is that of a search through all bundles for each column: whether a column fits a
+    bundle only depends on earlier columns of that bundle, and these are added in the same order.
+
+    - ``columns_inout``, (n_columns,): in the order in which they are added; overwritten.
+    - ``max_passes``: -1: until all columns have a bundle.
+    - ``bundle_out``, by column; columns of later passes keep what it has.
     """
     cdef Py_ssize_t n = sparse.n_columns
     cdef int32_t n_bundles = 0
     cdef int n_opened
     while n > 0 and max_passes != 0 and not is_stopped(watch):
-        n = fill_slots(sparse, slots, columns, n, n_bundles, &n_opened, bundle_out, watch)
+        n = fill_slots(sparse, slots, columns_inout, n, n_bundles, &n_opened, bundle_out, watch)
         n_bundles += n_opened
         max_passes -= 1
 
@@ -208,7 +230,11 @@ cdef struct NeighborLoop:
 
 
 cdef void before_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
-    """Of each column, the last earlier one that shares a row of the block with it; -1: none."""
+    """Of each column, the last earlier one that shares a row of the block with it; -1: none.
+
+    The block is the rows ``first`` to ``end``. ``newest`` has, for each of its rows, the last
+    column with an entry there so far.
+    """
     cdef NeighborLoop* loop = <NeighborLoop*>context
     cdef const SparseColumns* sparse = loop.sparse
     cdef int32_t* before = loop.before + first // loop.block * sparse.n_columns
@@ -239,16 +265,17 @@ cdef void before_body(void* context, Py_ssize_t first, Py_ssize_t end, int threa
 
 cdef struct Ring:
     # The 64 newest bundles: bundle b is in slot -b % 64, until bundle b + 64 replaces it. The rows
-    # of a bundle's columns are written to `taken` only when another column is compared with them.
+    # of a bundle's columns are written to `slots.taken` only when another column is compared with
+    # them: most neighbors of one-hot encoded data join the newest bundle without a comparison.
     Slots* slots
-    int64_t newest_column[SLOTS]
+    int64_t newest_column[SLOTS]  # the last one that was added to the slot's bundle; -1: none
     int64_t* previous         # by column: the one that was added to its bundle before; -1: none
-    int64_t written[SLOTS]    # the last column of a slot whose rows are written
+    int64_t written[SLOTS]    # the last column of a slot whose rows are written; -1: none
     Py_ssize_t first_newest   # the first column of the newest bundle
 
 
 cdef void write_slot(const SparseColumns* sparse, Ring* ring, int slot) noexcept nogil:
-    """Write the rows of a slot's columns that are not written yet."""
+    """Write the rows of a slot's columns that are not written to ``taken`` yet."""
     cdef uint64_t bit = <uint64_t>1 << slot
     cdef int64_t column = ring.newest_column[slot]
     cdef int64_t i
@@ -260,7 +287,7 @@ cdef void write_slot(const SparseColumns* sparse, Ring* ring, int slot) noexcept
 
 
 cdef void clear_slot(const SparseColumns* sparse, Ring* ring, int slot) noexcept nogil:
-    """Erase the rows of a slot's columns."""
+    """Erase the rows of a slot's columns from ``taken``, so that the slot can get a new bundle."""
     cdef int64_t column = ring.written[slot]
     cdef int64_t i
     while column >= 0:
@@ -283,7 +310,12 @@ cdef bint joins_newest(
     const SparseColumns* sparse, const Ring* ring, Py_ssize_t column, int newest,
     const int32_t* before,
 ) noexcept nogil:
-    """Whether a column fits into the newest bundle, and by `before` has no conflict with it."""
+    """Whether a column fits into the newest bundle, and by ``before`` has no conflict with it.
+
+    ``newest``: the bundle's slot. ``before``, by column: the last earlier column that shares a row
+    with it; -1: none. If that is before the bundle's first column, no column of the bundle shares a
+    row with this one.
+    """
     cdef int64_t n_entries = sparse.start[column + 1] - sparse.start[column]
     return (
         ring.slots.open >> newest & 1
@@ -294,7 +326,10 @@ cdef bint joins_newest(
 cdef void write_candidates(
     const SparseColumns* sparse, Ring* ring, Py_ssize_t column,
 ) noexcept nogil:
-    """Write the rows of all slots that a column may fit into."""
+    """Write the rows of all slots that a column may fit into: those that `find_slot` compares.
+
+    Like `find_slot`, it tests short columns without their number of entries (0 in `may_fit`).
+    """
     cdef int64_t n_entries = sparse.start[column + 1] - sparse.start[column]
     cdef uint64_t hit = ring.slots.open
     cdef int slot
@@ -314,7 +349,12 @@ cdef void recent_fit_pass(
 ) noexcept nogil:
     """Put columns into the newest of 64 bundles that they fit, or into a new one.
 
-    ``before``, by column: the last earlier one that shares a row with it; -1: none.
+    - ``previous``, (n_columns,): work space: see `Ring`.
+    - ``before``, by column: the last earlier one that shares a row with it; -1: none.
+    - ``bundle_out``, by column: its bundle, numbered as they are opened.
+
+    The slots of bundles descend, so that `find_slot`, from the newest one on, tries newer bundles
+    before older ones.
     """
     cdef int64_t conflicts[SLOTS]
     cdef Ring ring
@@ -350,6 +390,7 @@ cdef void recent_fit_pass(
 
 
 cdef struct CheckLoop:
+    # The columns that are checked: see `SparseColumns`.
     const int64_t* start
     const uint32_t* rows
     Py_ssize_t n_rows
@@ -376,7 +417,11 @@ cdef bint are_valid(
     const int64_t* start, const uint32_t* rows, Py_ssize_t n_columns, Py_ssize_t n_entries,
     Py_ssize_t n_rows, int n_threads,
 ) noexcept nogil:
-    """Whether the stored rows are within bounds and ascending."""
+    """Whether the arrays are lists of columns, which kernels can read without checks.
+
+    ``start`` must ascend from 0 to ``n_entries``, and rows within each column, below ``n_rows``.
+    The arguments come from user data, which another thread may have changed.
+    """
     cdef CheckLoop loop = CheckLoop(start, rows, n_rows, 0)
     cdef Py_ssize_t j
     if start[0] != 0 or start[n_columns] != n_entries:
@@ -413,7 +458,10 @@ cdef SparseColumns as_sparse_columns(
 cdef SparseColumns with_limits(
     SparseColumns sparse, int64_t max_conflicts, const int32_t[::1] n_codes, int64_t max_codes,
 ) except *:
-    """Add the limits of bundles."""
+    """Add the limits of bundles: the arguments of `recent_fit`.
+
+    The result points into ``n_codes``.
+    """
     cdef Py_ssize_t j
     if n_codes.shape[0] != sparse.n_columns:
         raise ValueError("n_codes must have one entry for each column")
@@ -467,7 +515,10 @@ def first_fit(
 
 
 cdef columns_before(const SparseColumns* sparse, int n_threads, Watch* watch):
-    """Of each column, the last earlier one that shares a row with it; -1: none."""
+    """Of each column, the last earlier one that shares a row with it; -1: none.
+
+    Returns (n_columns,), int32. ``sparse`` has at least one column.
+    """
     cdef Py_ssize_t n_entries = sparse.start[sparse.n_columns]
     # Each block of rows searches all columns for its first row.
     cdef Py_ssize_t n_blocks = 1 + min(
@@ -517,13 +568,17 @@ def recent_fit(
 
 
 cdef struct Graph:
-    uint64_t* edges           # n_words words a column
+    # The conflict graph: an edge joins columns that share a row. A bit for each pair of columns.
+    uint64_t* edges           # n_words words a column: bit k: it shares a row with column k
     uint64_t* members         # n_words words: the columns of the row at hand
     Py_ssize_t n_words
 
 
 cdef void add_clique(const Graph* graph, const int32_t* columns, Py_ssize_t n) noexcept nogil:
-    """Add edges between all columns of a row: bit by bit, or whole words if that writes less."""
+    """Add edges between all columns of a row: bit by bit, or whole words if that writes less.
+
+    ``columns``, (n,): the columns with an entry in the row.
+    """
     cdef Py_ssize_t n_words = graph.n_words
     cdef uint64_t* edges
     cdef Py_ssize_t i, k
@@ -543,7 +598,10 @@ cdef void add_clique(const Graph* graph, const int32_t* columns, Py_ssize_t n) n
 
 
 cdef inline bint is_sampled(uint32_t row, int64_t stride) noexcept nogil:
-    """Whether a row is sampled: a hash draws one of each `stride` consecutive rows."""
+    """Whether a row is sampled: a hash draws one of each ``stride`` consecutive rows.
+
+    A stride of 1 samples all rows.
+    """
     cdef int64_t stratum = row // stride
     return row - stratum * stride == <int64_t>(mix(stratum + 1) % <uint64_t>stride)
 
@@ -551,9 +609,10 @@ cdef inline bint is_sampled(uint32_t row, int64_t stride) noexcept nogil:
 cdef int64_t sample_stride(
     const SparseColumns* sparse, Py_ssize_t n_words, int64_t budget, int64_t* n_columns_out,
 ) noexcept nogil:
-    """The stride of a sample whose work is within the budget.
+    """The stride of a sample (`is_sampled`) with which the graph costs about ``budget`` writes.
 
-    ``n_columns_out`` gets the number of columns that have an entry in each row.
+    A row of c columns costs c * min(c, n_words) writes: see `add_clique`. ``n_columns_out``, by
+    row, is zeros, and gets the number of columns that have an entry in each row.
     """
     cdef int64_t work = 0
     cdef int64_t i
@@ -570,7 +629,9 @@ cdef void fill_graph(
 ) noexcept nogil:
     """List the columns of each sampled row, and add the edges between them.
 
-    ``next_entry_inout``: where the list of each row begins; then where it ends.
+    - ``next_entry_inout``, by row: where the list of each row begins in ``columns_out``; then where
+      it ends.
+    - ``columns_out``: the lists of the sampled rows, one after the other.
     """
     cdef Py_ssize_t j
     cdef int64_t i, row
@@ -592,7 +653,10 @@ cdef void fill_graph(
 cdef int64_t counts_to_starts(
     Py_ssize_t n_rows, int64_t stride, int64_t* next_entry_inout,
 ) noexcept nogil:
-    """Turn the counts of sampled rows into the starts of their lists; returns their sum."""
+    """Turn the counts of sampled rows into the starts of their lists; returns their sum.
+
+    ``next_entry_inout``, by row: the number of its columns; then where its list begins.
+    """
     cdef int64_t total = 0
     cdef int64_t row, n
     for row in range(n_rows):
@@ -609,8 +673,8 @@ def conflict_degrees(
 ) -> NDArray[np.int64] | None:
     """Count the columns that each column shares a row with: degrees of the conflict graph.
 
-    - ``start``, (n_columns + 1,).
-    - ``rows``, (n_entries,).
+    - ``start``, (n_columns + 1,): where the entries of each column begin in ``rows``.
+    - ``rows``, (n_entries,): their rows.
     - ``budget``: the number of words of the graph that may be written, about. If all rows need
       more, a sample of the rows is used: one of each ``sample_stride``.
 
@@ -645,7 +709,11 @@ def conflict_degrees(
 
 
 def max_row_columns(const int64_t[::1] start, const uint32_t[::1] rows, Py_ssize_t n_rows) -> int:
-    """The largest number of columns that store the same row."""
+    """The largest number of columns that have an entry in the same row.
+
+    ``start``, ``rows``: where the entries of each column begin, and their rows. Without conflicts,
+    at least this number of bundles is needed.
+    """
     cdef SparseColumns sparse = as_sparse_columns(start, rows, n_rows)
     counts = np.zeros(n_rows, dtype=np.int32)
     cdef int32_t[::1] count = counts
@@ -708,7 +776,13 @@ cdef void write_codes(
     const uint32_t* rows, int64_t n, const uint16_t* stored, int32_t first_code,
     code_t* codes_out,
 ) noexcept nogil:
-    """Write the codes of one column of a bundle; ``stored``: its bins, NULL for all 0."""
+    """Write the codes of one column of a bundle.
+
+    - ``rows``, ``stored``, (n,): the rows of the column's entries, and their stored bins; NULL: all
+      are 0.
+    - ``first_code``: the code of stored bin 0.
+    - ``codes_out``, (n_rows,): other rows keep their codes.
+    """
     cdef int64_t i
     for i in range(n):
         codes_out[rows[i]] = <code_t>(first_code + stored_bin(stored, i))
@@ -717,7 +791,12 @@ cdef void write_codes(
 def have_bins(
     start: NDArray[np.int64], bin_start: NDArray[np.int64], n_bins: NDArray[np.int32],
 ) -> NDArray[np.bool_]:
-    """Whether each column has a stored bin for each of its rows, or no stored bins."""
+    """Whether each column has a stored bin for each of its rows, or no stored bins.
+
+    - ``start``, ``bin_start``, (n_columns + 1,): where each column begins in the array of rows, and
+      in that of stored bins.
+    - ``n_bins``: the length of the array of stored bins, a number.
+    """
     length = np.diff(bin_start)
     return (
         len(start) == len(bin_start)
@@ -728,6 +807,7 @@ def have_bins(
 
 
 cdef struct MergeLoop:
+    # The arguments of `merge_bundles`.
     SparseColumns sparse
     const int64_t* bin_start
     const uint16_t* bins
@@ -735,12 +815,15 @@ cdef struct MergeLoop:
     const int32_t* members
     const int32_t* first_code
     int width                 # bytes of a code
-    void* codes               # of each bundle, by row
+    void* codes               # (n_bundles, n_rows), of `width` bytes
     Watch watch
 
 
 cdef void merge_bundle(MergeLoop* loop, Py_ssize_t b, code_t* codes_out) noexcept nogil:
-    """Write the codes of all rows in a bundle; in a conflict, the last column counts."""
+    """Write the codes of all rows in bundle ``b``; in a conflict, the last column counts.
+
+    ``codes_out``, (n_rows,): the bundle's row of ``loop.codes``.
+    """
     cdef const int64_t* start = loop.sparse.start
     cdef const uint16_t* stored
     cdef Py_ssize_t k, j
@@ -756,6 +839,7 @@ cdef void merge_bundle(MergeLoop* loop, Py_ssize_t b, code_t* codes_out) noexcep
 
 
 cdef void merge_body(void* context, Py_ssize_t b, Py_ssize_t end, int thread) noexcept nogil:
+    """Write the codes of bundle ``b`` (``end`` = ``b`` + 1)."""
     cdef MergeLoop* loop = <MergeLoop*>context
     cdef Py_ssize_t first = b * loop.sparse.n_rows
     if is_stopped(&loop.watch):
@@ -780,7 +864,7 @@ def merge_bundles(
     - ``bin_start``, (n_columns + 1,): where the stored bins of each column begin in ``bins``;
       without any, all are 0.
     - ``member_start``, (n_bundles + 1,): where each bundle's columns begin in ``members``.
-    - ``members``, (n_members,).
+    - ``members``, (n_members,): numbers of columns.
     - ``first_code``, (n_columns,): the code of each column's stored bin 0.
     - ``codes_out``, (n_bundles, n_rows): its type must hold the codes; that is not checked.
     """

@@ -30,7 +30,12 @@ cdef void count_column(
     const double* weight, int64_t n_rows, int64_t n_categories, int64_t* count_out,
     double* mass_out,
 ) noexcept nogil:
-    """Count the rows of each category of a column, and sum their masses."""
+    """Count the rows of each category of a column, and sum their masses (weights).
+
+    - ``rows``, (n_rows,): the rows to read; NULL: the first ones.
+    - ``weight``, (n_rows,): the mass of each row read; NULL: 1.
+    - ``count_out``, ``mass_out``, (1 + n_categories,): by `entry_of`; added to what is there.
+    """
     cdef double[BLOCK] values
     cdef int64_t start = 0
     cdef int64_t n, i, entry
@@ -45,11 +50,12 @@ cdef void count_column(
 
 
 cdef struct CategoryLoop:
+    # The arguments of `count_categories` or `bin_categories`.
     InputColumns inputs
     const int64_t* rows       # to read; NULL: the first ones
     const double* weight
     int64_t n_rows
-    const int64_t* first      # entry of each column, and the end
+    const int64_t* first      # of each column, where its entries begin in the tables; and the end
     int64_t* count
     double* mass
     const uint16_t* bin_of
@@ -59,6 +65,7 @@ cdef struct CategoryLoop:
 
 
 cdef void count_body(void* context, Py_ssize_t j, Py_ssize_t end, int thread) noexcept nogil:
+    """Count the rows of each category of column j (``end`` = j + 1)."""
     cdef CategoryLoop* loop = <CategoryLoop*> context
     cdef int64_t first = loop.first[j]
     if not is_stopped(&loop.watch):
@@ -96,7 +103,10 @@ def count_categories(
 cdef void bin_rows(
     const CategoryLoop* loop, Py_ssize_t column, int64_t start, int64_t stop, bin_t* bins_out,
 ) noexcept nogil:
-    """Put some rows of a column of categories into their bins."""
+    """Put the rows ``start`` to ``stop`` (numbers among those read) of a column into their bins.
+
+    ``bins_out``: the bins of the column, from row 0 on.
+    """
     cdef const uint16_t* bin_of = loop.bin_of + loop.first[column]
     cdef int64_t n_categories = loop.first[column + 1] - loop.first[column] - 1
     cdef double[BLOCK] values
@@ -110,6 +120,10 @@ cdef void bin_rows(
 
 
 cdef void bin_body(void* context, Py_ssize_t task, Py_ssize_t end, int thread) noexcept nogil:
+    """One task of `bin_categories`: up to ROWS_PER_TASK rows of a column.
+
+    ``task``: its number; the tasks of a column follow each other.
+    """
     cdef CategoryLoop* loop = <CategoryLoop*> context
     cdef int64_t n_blocks = (loop.n_rows + ROWS_PER_TASK - 1) // ROWS_PER_TASK
     cdef Py_ssize_t j = task // n_blocks

@@ -15,4 +15,5 @@ cdef extern from *:
 
 
 cdef inline bint is_zero(double value, bint nan_is_zero) noexcept nogil:
+    """Whether a number counts as zero; NaN does if ``nan_is_zero``."""
     return nan_is_zero if isnan(value) else fabs(value) <= ZERO

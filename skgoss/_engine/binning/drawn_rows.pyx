@@ -44,7 +44,15 @@ cdef inline uint32_t up_to(const BitGenerator* bits, uint32_t most) noexcept nog
 cdef void shuffle_last(
     const BitGenerator* bits, uint32_t n, uint32_t size, uint32_t* rows, uint8_t* is_drawn_out,
 ) noexcept nogil:
-    """The last rows of a shuffle (Durstenfeld, 1964, algorithm 235)."""
+    """Mark the last ``size`` of n rows after a shuffle (Durstenfeld, 1964, algorithm 235).
+
+    The shuffle swaps the last row with one of all rows, then the last but one with one of those
+    before, and so on. Only rows that are drawn are needed, so it ends after ``size`` swaps, and the
+    row that moves to the end is not written.
+
+    - ``rows``, (n,): work space.
+    - ``is_drawn_out``, (n,): zeros; set to 1 for the rows that are drawn.
+    """
     cdef uint32_t[AHEAD] drawn
     cdef uint32_t left = size
     cdef uint32_t last = n - 1

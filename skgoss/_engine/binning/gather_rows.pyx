@@ -21,19 +21,19 @@ ctypedef fused item_t:
 
 cdef struct DenseLoop:
     int width                 # bytes of an item
-    const void* columns
-    void* taken
+    const void* columns       # (n_columns, n_rows)
+    void* taken               # (n_columns, n_taken): the result
     Py_ssize_t n_columns
     Py_ssize_t n_rows
     Py_ssize_t n_taken
-    const int64_t* rows
+    const int64_t* rows       # (n_taken,): the rows to gather
     Watch watch
 
 
 cdef void gather_items(
     const DenseLoop* loop, const item_t* columns, Py_ssize_t first, Py_ssize_t end,
 ) noexcept nogil:
-    """Copy the gathered rows from ``first`` to ``end``, in all columns."""
+    """Copy the gathered rows, from number ``first`` to ``end`` in ``loop.rows``, in all columns."""
     cdef const item_t* column
     cdef item_t* out
     cdef Py_ssize_t i, j
@@ -45,6 +45,7 @@ cdef void gather_items(
 
 
 cdef void dense_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    """Gather a block of rows, in items of one or two bytes."""
     cdef DenseLoop* loop = <DenseLoop*> context
     if is_stopped(&loop.watch):
         return
@@ -57,7 +58,12 @@ cdef void dense_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread
 def gather_columns(
     const item_t[:, ::1] columns, const int64_t[::1] rows, int n_threads, item_t[:, ::1] taken_out,
 ):
-    """Gather rows of columns: the elements ``columns[:, rows]``."""
+    """Gather rows of columns: the elements ``columns[:, rows]``.
+
+    - ``columns``, (n_columns, n_rows).
+    - ``rows``, (n_taken,).
+    - ``taken_out``, (n_columns, n_taken).
+    """
     cdef DenseLoop loop
     if columns.shape[0] == 0 or rows.shape[0] == 0:
         return
@@ -72,7 +78,11 @@ def gather_columns(
 cdef int64_t count_gathered(
     const uint32_t* rows, int64_t length, const int32_t* position,
 ) noexcept nogil:
-    """The number of a column's stored rows that are gathered."""
+    """The number of a column's stored rows that are gathered.
+
+    ``rows``, (length,): the stored rows, those that are not in the default bin. ``position``, by
+    row: its position among the gathered rows; -1: it is not gathered.
+    """
     cdef int64_t n = 0
     cdef int64_t i
     for i in range(length):
@@ -84,7 +94,12 @@ cdef void gather_sparse_column(
     const uint32_t* rows, const uint16_t* bins, const int32_t* position, int64_t n,
     uint32_t* rows_out, uint16_t* bins_out,
 ) noexcept nogil:
-    """Write the ``n`` stored rows of a column that are gathered."""
+    """Write the ``n`` stored rows of a column that are gathered, with their new numbers.
+
+    - ``rows``, ``bins``: the stored rows, and their stored bins; NULL: all are 0, and none are
+      written.
+    - ``position``: see `count_gathered`, which has counted ``n``.
+    """
     cdef int64_t i = 0
     cdef int64_t at = 0
     # Without branches: each stored row is written, and overwritten by the next if not gathered.
@@ -97,6 +112,7 @@ cdef void gather_sparse_column(
 
 
 cdef struct SparseLoop:
+    # The arguments and results of `gather_sparse_columns`.
     const int64_t* start
     const uint32_t* rows
     const int64_t* bin_start
@@ -110,6 +126,7 @@ cdef struct SparseLoop:
 
 
 cdef void count_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    """Count the gathered rows of the columns ``first`` to ``end``; of column j in element j + 1."""
     cdef SparseLoop* loop = <SparseLoop*> context
     cdef const int64_t* start = loop.start
     cdef Py_ssize_t j
@@ -120,6 +137,7 @@ cdef void count_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread
 
 
 cdef void sparse_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    """Write the gathered rows of the columns from ``first`` to ``end``."""
     cdef SparseLoop* loop = <SparseLoop*> context
     cdef const int64_t* start = loop.start
     cdef const int64_t* to = loop.start_out

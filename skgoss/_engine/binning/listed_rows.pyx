@@ -25,11 +25,14 @@ cdef struct ZeroBin:
     double low
     double high
     int32_t number
-    bint nan_is_zero
+    bint nan_is_zero          # NaN is in the bin of zero, too
 
 
 cdef ZeroBin zero_bin_of(const Plan* plan, Py_ssize_t column) noexcept nogil:
-    """The bin of zero of a column: its number, and the values in it."""
+    """The bin of zero of a column: its number, and the values in it.
+
+    ``plan``: the bounds of the bins of all columns.
+    """
     cdef const double* bound = plan.bounds + plan.bounds_start[column]
     cdef ZeroBin zero
     zero.column = column
@@ -46,9 +49,12 @@ cdef int64_t keep_stored(
 ) noexcept nogil:
     """Keep the values of a block that are not in the bin of zero, and the numbers of their rows.
 
-    ``numbers``: those of the block's rows; NULL: they are consecutive, from ``start`` on.
-    ``position``: the new number of each row, -1 if it is left out; NULL: the rows keep their
-    numbers.
+    - ``numbers``, (n,): those of the block's rows; NULL: they are consecutive, from ``start`` on,
+      and are new numbers already.
+    - ``position``, by row: its new number, -1 if it is left out; NULL: the rows keep their numbers.
+    - ``values_out``, ``rows_out``: room for n elements each.
+
+    Returns the number of values that are kept.
     """
     cdef int64_t i, row
     cdef int64_t n_kept = 0
@@ -73,9 +79,11 @@ cdef int64_t list_block(
 ) noexcept nogil:
     """List the rows that `keep_stored` keeps, and their stored bins. Returns their number.
 
-    Stored bins are counted without the bin of zero: those above it are one less than the bins of
+    Stored bins are numbered without the bin of zero: those above it are one less than the bins of
     the column. Rows or bins are left out if their array is NULL. Nothing is written if there are
-    more than ``room``.
+    more than ``room``: another thread may have changed the data since they were counted.
+
+    ``numbers``, ``start``, ``position``: see `keep_stored`.
     """
     cdef double[BLOCK + SEARCH_WIDTH] stored_values
     cdef uint32_t[BLOCK] stored_rows
@@ -108,7 +116,11 @@ cdef inline void load_read(
     const InputColumns* inputs, Py_ssize_t column, const int64_t* rows, int64_t start, int64_t n,
     double* values_out,
 ) noexcept nogil:
-    """Load n values of a column: those of ``rows``, or stored ones if it is sparse."""
+    """Load n values of a column, from number ``start`` on, as float64.
+
+    They are its stored values if the column is sparse. Otherwise, they are those of
+    ``rows[start:start + n]``; NULL: of the rows ``start`` to ``start + n``.
+    """
     if not is_sparse(inputs, column):
         load_block(inputs, column, rows, start, n, values_out)
         return
@@ -121,7 +133,10 @@ cdef int64_t count_column(
     const InputColumns* inputs, Py_ssize_t column, const int64_t* rows, const int32_t* position,
     int64_t n_rows, int64_t limit, bint nan_is_zero,
 ) noexcept nogil:
-    """Count the rows of a column that are not zero, until `limit` is reached."""
+    """Count the rows of a column that are not zero, until ``limit`` is reached.
+
+    For the arguments, read `count_nonzero`.
+    """
     cdef double[BLOCK] values
     cdef int32_t[BLOCK] numbers
     cdef bint is_sampled = position != NULL and is_sparse(inputs, column)
@@ -142,6 +157,7 @@ cdef int64_t count_column(
 
 
 cdef struct CountLoop:
+    # The arguments of `count_nonzero`.
     InputColumns inputs
     const int64_t* rows
     const int32_t* position
@@ -153,6 +169,7 @@ cdef struct CountLoop:
 
 
 cdef void count_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    """Count the rows of the columns from ``first`` to ``end``."""
     cdef CountLoop* loop = <CountLoop*> context
     cdef Py_ssize_t j
     for j in range(first, end):
@@ -168,7 +185,13 @@ def count_nonzero(
 ) -> None:
     """Count the rows of every column that are not zero.
 
-    Counts stop soon after they reach the limit. ``rows``, ``position``: as for `find_bounds`.
+    - ``columns``, `Columns`.
+    - ``rows``, (n_rows,) or None: the rows to read; None reads the first ``n_rows``.
+    - ``position``, (columns.n_rows,) or None: the position of each row of the data in ``rows``, -1
+      if it is not there. Sparse columns need it; None if all rows are read.
+    - ``limit``: counts stop soon after they reach it.
+    - ``nan_is_zero``: whether NaN counts as zero.
+    - ``count_out``, (n_columns,).
     """
     cdef CountLoop loop
     if count_out.shape[0] == 0:
@@ -197,9 +220,17 @@ cdef bint list_tile(
     const int32_t* position, int64_t n_rows, const Plan* plan, int64_t* start_inout,
     const int64_t* bin_start, uint32_t* rows_out, uint16_t* bins_out,
 ) noexcept nogil:
-    """List the rows of some columns, or count them if ``rows_out`` is NULL.
+    """List the rows of the columns from ``first`` on, or count them if ``rows_out`` is NULL.
 
-    False if a list does not ascend, or if its length is not the one that was counted.
+    - ``start_inout``, (columns + 1,): where the list of each column begins in ``rows_out``. If rows
+      are counted, element j + 1 gets the length of the list of column j instead.
+    - ``bin_start``: where its bins begin in ``bins_out``; a column without room has no list of
+      bins.
+    - The other arguments are those of `list_columns`.
+
+    Blocks of rows are read in the outer loop, and columns in the inner one, because a cache line of
+    row-major data has values of several columns. Returns False if a list does not ascend, or if its
+    length is not the one that was counted.
     """
     cdef double[BLOCK] values
     cdef int32_t[BLOCK] numbers
@@ -248,6 +279,7 @@ cdef bint list_tile(
 
 
 cdef struct ListLoop:
+    # The arguments of `list_columns`.
     InputColumns inputs
     const int64_t* rows
     const int32_t* position
@@ -262,6 +294,7 @@ cdef struct ListLoop:
 
 
 cdef void list_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    """List, or count, the rows of the columns from ``first`` to ``end``."""
     cdef ListLoop* loop = <ListLoop*> context
     if not is_stopped(&loop.watch):
         fetch_add(&loop.n_wrong, not list_tile(

@@ -26,21 +26,22 @@ cdef enum:
 
 
 cdef struct PackLoop:
+    # The arguments of `pack_rows`.
     int width                 # bytes of a number
-    const void* columns
-    void* rows
+    const void* columns       # (n_columns, n_rows)
+    void* rows                # (n_rows, stride)
     Py_ssize_t n_rows
     Py_ssize_t n_columns
-    const int32_t* lane
-    const int32_t* radix
-    Py_ssize_t stride
+    const int32_t* lane       # of each column: its number in a row
+    const int32_t* radix      # of each column: the factor of its digit
+    Py_ssize_t stride         # numbers of a row
     Watch watch
 
 
 cdef void pack_numbers(
     const PackLoop* loop, const code_t* columns, Py_ssize_t first, Py_ssize_t n,
 ) noexcept nogil:
-    """Add the digits of all columns to the numbers of n rows."""
+    """Write the numbers of n rows, from row ``first`` on, as the sums of the columns' digits."""
     cdef code_t* out = <code_t*>loop.rows + first * loop.stride
     cdef const code_t* column
     cdef Py_ssize_t stride = loop.stride, i, j
@@ -54,6 +55,7 @@ cdef void pack_numbers(
 
 
 cdef void pack_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    """Write a block of rows, in numbers of one or two bytes."""
     cdef PackLoop* loop = <PackLoop*>context
     if is_stopped(&loop.watch):
         return
@@ -67,12 +69,13 @@ def pack_rows(
     const code_t[:, ::1] columns, const int32_t[::1] lane, const int32_t[::1] radix,
     int n_threads, code_t[:, ::1] rows_out,
 ) -> None:
-    """Write columns as digits of the numbers (lanes or shorts) of rows.
+    """Write columns as digits of the numbers of rows: of one byte (lanes) or two bytes (shorts).
 
     ``rows_out[i, lane[j]]`` is the sum of ``radix[j] * columns[j, i]`` over all columns j of the
-    lane; 0 if there are none.
+    lane; 0 if there are none. So columns of few codes share a byte, as digits of a number of mixed
+    radix: ``radix[j]`` is the product of the numbers of codes of the lane's earlier columns.
 
-    - ``columns``, (n_columns, n_rows).
+    - ``columns``, (n_columns, n_rows): codes.
     - ``lane``, ``radix``, (n_columns,).
     - ``rows_out``, (n_rows, n_numbers).
     """
@@ -96,7 +99,11 @@ def pack_entries(
 ) -> None:
     """Write each row's entries: the histogram bins of the sparse columns that store the row.
 
-    - ``sparse_start``, (n_columns + 1,).
+    A stored row of a sparse column is one that is not in its default bin, and its stored bin is its
+    bin, numbered without the default one.
+
+    - ``sparse_start``, (n_columns + 1,): where the stored rows of each column begin in
+      ``sparse_rows``.
     - ``sparse_rows``: stored rows, column by column.
     - ``bin_start``, (n_columns + 1,): where the stored bins of each column begin in ``bins``;
       a column without stored bins has stored bin 0 in all of its rows.

@@ -3,9 +3,10 @@ from libc.string cimport memcpy
 
 
 cdef struct SortScratch:
-    uint64_t* key
+    # Keys to sort and their weights, and as much work space. A sort may exchange the pointers.
+    uint64_t* key             # from `ordered_key`
     uint64_t* key_swap
-    double* mass
+    double* mass              # not used if there are no weights
     double* mass_swap
 
 
@@ -18,6 +19,7 @@ cdef inline uint64_t ordered_key(double value) noexcept nogil:
 
 
 cdef inline double value_of_key(uint64_t key) noexcept nogil:
+    """The number whose `ordered_key` this is."""
     cdef uint64_t bits = key & ~(<uint64_t> 1 << 63) if key >> 63 else ~key
     cdef double value
     memcpy(&value, &bits, sizeof(value))

@@ -12,7 +12,7 @@ cdef enum:
     RADIX_COUNTERS = 6 * 2048
     # For fewer values, smaller histograms of digits save more than fewer passes.
     SMALL_SORT = 4096
-    # The number of highest digits by which keys are sorted first. Few keys differ in others only.
+    # The number of highest digits by which keys are sorted first: few keys are equal in these.
     FIRST_DIGITS = 2
 
 
@@ -34,7 +34,11 @@ cdef inline uint64_t folded(uint64_t key, Fold fold) noexcept nogil:
 
 
 cdef bint find_fold(const uint64_t* key, int64_t n, Fold* fold_out) noexcept nogil:
-    """Find the fold of some keys; false if they are sorted."""
+    """Find the fold of n keys; False if they are sorted.
+
+    The minimum and the maximum of the keys of each sign are found in one pass without branches. If
+    no key is negative, ``max_negative`` stays 0, as no negative number has the key 0.
+    """
     cdef uint64_t min_negative = UINT64_MAX, min_positive = UINT64_MAX
     cdef uint64_t max_negative = 0, greatest = 0
     cdef uint64_t previous = 0
@@ -62,7 +66,11 @@ cdef void count_digits(
     const uint64_t* key, int64_t n, Fold fold, int bits, int shift, int n_digits,
     uint32_t* counters_out,
 ) noexcept nogil:
-    """Count the values of each of some digits of the folded keys, which begin at bit `shift`."""
+    """Count how often each value of a digit occurs, for ``n_digits`` digits of the folded keys.
+
+    A digit has ``bits`` bits; the lowest one begins at bit ``shift``. ``counters_out``, (n_digits,
+    2**bits): zeroed first.
+    """
     cdef uint64_t mask = (<uint64_t> 1 << bits) - 1
     cdef uint64_t digits
     cdef int64_t i
@@ -75,7 +83,10 @@ cdef void count_digits(
 
 
 cdef bint is_shared(const uint32_t* counter, int64_t n, int bits) noexcept nogil:
-    """Whether all keys share the digit."""
+    """Whether all n keys share the digit, so that no sort by it is needed.
+
+    ``counter``, (2**bits,): how often each value of the digit occurs.
+    """
     cdef int64_t digit
     for digit in range(<int64_t> 1 << bits):
         if counter[digit] > 0:
@@ -85,23 +96,30 @@ cdef bint is_shared(const uint32_t* counter, int64_t n, int bits) noexcept nogil
 
 cdef void sort_by_digit(
     SortScratch* scratch, int64_t n, bint weighted, Fold fold, int bits, int shift,
-    uint32_t* counter,
+    uint32_t* counter_inout,
 ) noexcept nogil:
-    """Stable sort of the keys by one of their digits; ``counter`` has the counts of its values."""
+    """Stable sort of the keys by one of their digits: a counting sort.
+
+    - ``bits``, ``shift``: the digit's bits, and the first of them in the folded key.
+    - ``counter_inout``, (2**bits,): how often each value of the digit occurs; overwritten by the
+      places of the next keys.
+
+    The sorted keys and masses are written to the swap arrays, which are then exchanged.
+    """
     cdef uint64_t mask = (<uint64_t> 1 << bits) - 1
     cdef uint32_t start = 0
     cdef uint32_t count, value
     cdef int64_t i
     for i in range(<int64_t> 1 << bits):
-        count = counter[i]
-        counter[i] = start
+        count = counter_inout[i]
+        counter_inout[i] = start
         start += count
     for i in range(n):
         value = (folded(scratch.key[i], fold) >> shift) & mask
-        scratch.key_swap[counter[value]] = scratch.key[i]
+        scratch.key_swap[counter_inout[value]] = scratch.key[i]
         if weighted:
-            scratch.mass_swap[counter[value]] = scratch.mass[i]
-        counter[value] += 1
+            scratch.mass_swap[counter_inout[value]] = scratch.mass[i]
+        counter_inout[value] += 1
     scratch.key, scratch.key_swap = scratch.key_swap, scratch.key
     scratch.mass, scratch.mass_swap = scratch.mass_swap, scratch.mass
 

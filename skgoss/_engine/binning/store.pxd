@@ -28,10 +28,12 @@ cdef class BinStore:
 
 
 cdef inline int32_t bin_of_stored(const BinColumn* column, int32_t stored) noexcept nogil:
+    """The bin of a stored bin: those from the default bin on are one more."""
     return stored + (column.default_bin >= 0 and stored >= column.default_bin)
 
 
 cdef inline int32_t bin_of_code(const BinColumn* column, int32_t code) noexcept nogil:
+    """The bin of a code; the default bin for codes of other features of a bundle."""
     cdef int32_t stored = code - column.first_code
     if column.default_bin < 0:
         return stored

@@ -37,7 +37,8 @@ cdef class BinStore:
     - ``column``, (n_features,): the feature's row of ``bytes``, or ``len(bytes)`` and its row of
       ``shorts``. -1: it has no codes, only stored rows.
     - ``first_code``, (n_features,): the code of the feature's stored bin 0.
-    - ``bytes``, (n, n_rows), ``shorts``, (m, n_rows).
+    - ``bytes``, (n, n_rows), ``shorts``, (m, n_rows): codes of one and of two bytes. Features of a
+      bundle share a column of codes.
     - ``sparse_start``, (n_features + 1,): where the feature's stored rows begin in
       ``sparse_rows``, which are ascending within a feature.
     - ``bin_start``, (n_features + 1,): where the bins of a feature's stored rows begin in
@@ -117,7 +118,10 @@ cdef class BinStore:
                 sparse_start, sparse_rows, bin_start, sparse_bins, position, n_threads))
 
     def bins(self, int feature) -> NDArray[np.uint8] | NDArray[np.uint16]:
-        """Every row's bin of a feature: ndarray of shape (n_rows,), uint16."""
+        """Every row's bin of a feature: ndarray of shape (n_rows,), uint16.
+
+        ``feature``: its number, which is not checked.
+        """
         cdef const BinColumn* column = &self.columns[feature]
         cdef int64_t i
         found = np.empty(self.n_rows, dtype=np.uint16)

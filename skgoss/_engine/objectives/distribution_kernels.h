@@ -46,9 +46,11 @@ static SIMD_INLINE double limited(double x, double low, double high)
  * they were more accurate than steps that weight rows by 1 / variance. */
 static SIMD_INLINE likelihood normal(const double *f, double y)
 {
-    double scale = limited(f[1], -LOG_LIMIT, LOG_LIMIT); double z = (y - f[0]) *
-    exponential(-scale); likelihood result = {HALF_LOG_2_PI + scale + 0.5 * z * z, {{f[0] - y, 1.0},
-    {1.0 - z * z, 2.0}}}; return result;
+    double scale = limited(f[1], -LOG_LIMIT, LOG_LIMIT);
+    double z = (y - f[0]) * exponential(-scale);
+    likelihood result = {HALF_LOG_2_PI + scale + 0.5 * z * z,
+                     {{f[0] - y, 1.0}, {1.0 - z * z, 2.0}}};
+    return result;
 }
 
 /* Scores: those of the normal distribution of the logarithm of the target. */
@@ -89,8 +91,8 @@ static SIMD_INLINE likelihood student(const double *f, double y)
 
 /* ----------------------------------------------------------------------------- gamma */
 
-/* Scores: the logarithms of mean and shape. Derivatives by the first score are divided by the
- * shape. */
+/* Scores: the logarithms of mean and shape k. Derivatives by the first score are divided by the
+ * shape, so that the mean makes the steps of the gamma loss with shape 1. */
 static SIMD_INLINE likelihood gamma_distribution(const double *f, double y)
 {
     double mean = limited(f[0], -LOG_LIMIT, LOG_LIMIT), ratio = y * exponential(-mean);
@@ -110,7 +112,8 @@ static SIMD_INLINE likelihood gamma_distribution(const double *f, double y)
 /* Scores: the logarithms of the mean m and of the dispersion a; the variance is m + a m**2. The
  * Fisher information of the dispersion has no short formula. This one is exact in the limits
  * a m -> 0 and a m -> infinity; between them, it is up to 28% too large for a <= 1, and more for
- * larger a. */
+ * larger a. In the code, r = 1 / a is the number of failures, and slope is the derivative of the
+ * loss by r. */
 static SIMD_INLINE likelihood negative_binomial(const double *f, double y)
 {
     double log_m = limited(f[0], -LOG_LIMIT, LOG_LIMIT), m = exponential(log_m);
@@ -143,10 +146,13 @@ static SIMD_INLINE likelihood beta(const double *f, double y)
     double log_y = logarithm(y), log_1_minus_y = logarithm(1.0 - y);
     double nll = log_gamma(a) + log_gamma(b) - log_gamma(precision) - (a - 1.0) * log_y
                  - (b - 1.0) * log_1_minus_y;
-    double by_a = digamma(a) - log_y, by_b = digamma(b) - log_1_minus_y; double trigamma_a =
-    trigamma(a), trigamma_b = trigamma(b), variance = mean * complement; double spread = a * a *
-    trigamma_a + b * b * trigamma_b - precision * precision * trigamma(precision); likelihood result
-    = {nll,
+    /* The derivatives of the loss by the shapes, without the terms digamma(precision), which cancel
+     * in the derivative by the mean. `variance` is the derivative of the mean by its log-odds. */
+    double by_a = digamma(a) - log_y, by_b = digamma(b) - log_1_minus_y;
+    double trigamma_a = trigamma(a), trigamma_b = trigamma(b), variance = mean * complement;
+    double spread = a * a * trigamma_a + b * b * trigamma_b
+                    - precision * precision * trigamma(precision);
+    likelihood result = {nll,
                      {{variance * (by_a - by_b),
                        precision * variance * variance * (trigamma_a + trigamma_b)},
                       {a * by_a + b * by_b - precision * digamma(precision),
@@ -179,6 +185,8 @@ static const double MILLS[] = {
     0x1.52db95844d8b4p-4,   0x1.41e8bfc6fc767p-3,   0x1.fc89a5299c225p-3,   0x1.55943e8062e68p-2,
     0x1.8adef9c13f89dp-2};
 
+/* For z >= 0, S = f * Mills' ratio keeps its digits far in the tail. For z < 0, S = 1 - `beyond`,
+ * the probability beyond |z|. The hazard's derivative is h (h - z). */
 static SIMD_INLINE tail normal_tail(double z)
 {
     double t = 5.0 / (5.0 + fabs(z)), mills = 0.0, log_density = -0.5 * z * z - HALF_LOG_2_PI;
@@ -193,6 +201,7 @@ static SIMD_INLINE tail normal_tail(double z)
     return result;
 }
 
+/* The logistic distribution: S(z) = 1 / (1 + exp(z)), so that h = sigmoid(z). */
 static SIMD_INLINE tail logistic_tail(double z)
 {
     odds p = logistic(z);
@@ -201,7 +210,8 @@ static SIMD_INLINE tail logistic_tail(double z)
     return result;
 }
 
-/* The extreme value distribution of minima, with which times have a Weibull distribution. */
+/* The extreme value distribution of minima, with which times have a Weibull distribution: S(z) =
+ * exp(-exp(z)), so that h = exp(z). */
 static SIMD_INLINE tail extreme_tail(double z)
 {
     double hazard = exponential(z);
@@ -209,14 +219,16 @@ static SIMD_INLINE tail extreme_tail(double z)
     return result;
 }
 
-/* Whether both bounds are equal, or so close that the probability between them would have few
- * correct digits. */
+/* Whether both bounds of a time, whose tails are l and u, are equal, or so close that the
+ * probability between them would have few correct digits: it follows from the difference of the
+ * logarithms of the survival function, which must be more than 1e-8 of their size. Then it is an
+ * event. */
 static SIMD_INLINE int nearly_equal(tail l, tail u)
 {
     return l.log_survival - u.log_survival <= -1e-8 * u.log_survival;
 }
 
-/* z = (log time - location) / scale, clipped. */
+/* z = (log time - location) / scale, clipped to +- TAIL_LIMIT, which is also that of time 0. */
 static SIMD_INLINE double deviation(double location, double log_scale, double time)
 {
     double z = (logarithm(time) - location) * exponential(-log_scale);
@@ -273,14 +285,16 @@ FAILURE_TIME(aft_extreme, extreme, 1.0, 1.8236806608528794)
 
 /* --------------------------------------------------------------------------- the loops */
 
-/* The head of a loop over rows, whose scores are f. */
+/* The head of a loop over n rows, whose scores are f. Scores have the shape (n_scores, stride). */
 #define EACH_ROW(n_scores)                                                                 \
     double f[n_scores];                                                                    \
     for (int64_t i = 0; i < n; i++) {                                                      \
         for (int k = 0; k < n_scores; k++)                                                 \
             f[k] = score[k * stride + i];
 
-#define DISTRIBUTION(name, n_scores, ...)                                                     \
+/* Both kernels of a distribution: the derivatives of n rows, of the shape of the scores, and their
+ * negative log-likelihoods. The last arguments of the macro are the target of row i. */
+#define DISTRIBUTION(name, n_scores, ...)                                                  \
     SIMD_KERNEL(name##_derivatives,                                                        \
                 (const double *restrict score, const double *restrict y, int64_t stride,   \
                  int64_t n, float *restrict gradient_out, float *restrict hessian_out),    \

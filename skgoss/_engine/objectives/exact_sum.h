@@ -42,25 +42,27 @@ enum {
 
 #define MIN_EXPONENT (-1074)
 
-/* Multiply terms by their weights, if there are any, and sum their absolute values. */
-SIMD_KERNEL(weigh_terms, (double *restrict term, const double *restrict weight, int64_t n,
-             double *restrict size_out), (term, weight, n, size_out))
+/* Multiply n terms by their weights, unless these are NULL, in place. *size_out: the sum of their
+ * absolute values, rounded, from which the units of `add_terms` follow. */
+SIMD_KERNEL(weigh_terms, (double *restrict term_inout, const double *restrict weight, int64_t n,
+             double *restrict size_out), (term_inout, weight, n, size_out))
 {
     double partial[EXACT_WIDTH] = {0.0};
     int64_t i = 0;
     if (weight)
         for (int64_t j = 0; j < n; j++)
-            term[j] *= weight[j];
+            term_inout[j] *= weight[j];
     for (; i + EXACT_WIDTH <= n; i += EXACT_WIDTH)
         for (int l = 0; l < EXACT_WIDTH; l++)
-            partial[l] += fabs(term[i + l]);
+            partial[l] += fabs(term_inout[i + l]);
     for (; i < n; i++)
-        partial[0] += fabs(term[i]);
+        partial[0] += fabs(term_inout[i]);
     *size_out = 0.0;
     for (int l = 0; l < EXACT_WIDTH; l++)
         *size_out += partial[l];
 }
 
+/* The bits of a double. */
 static SIMD_INLINE uint64_t bits_of(double x)
 {
     uint64_t bits;
@@ -74,28 +76,29 @@ static SIMD_INLINE uint64_t bits_of(double x)
  *
  *     bits(x + shift) - bits(shift) = round(x / unit)
  */
-SIMD_KERNEL(cut_terms, (double *restrict term, int64_t n, const double *restrict shift,
+SIMD_KERNEL(cut_terms, (double *restrict term_inout, int64_t n, const double *restrict shift,
              int64_t *restrict whole_out, uint64_t *restrict left_out),
-            (term, n, shift, whole_out, left_out))
+            (term_inout, n, shift, whole_out, left_out))
 {
     const double shift_high = shift[0], shift_low = shift[1];
     uint64_t high = 0, low = 0, left = 0;
     for (int64_t i = 0; i < n; i++) {
-        double x = term[i], shifted = x + shift_high;
+        double x = term_inout[i], shifted = x + shift_high;
         high += bits_of(shifted);
         x -= shifted - shift_high;
         shifted = x + shift_low;
         low += bits_of(shifted);
         x -= shifted - shift_low;
         left |= bits_of(fabs(x));
-        term[i] = x;
+        term_inout[i] = x;
     }
     whole_out[0] = (int64_t)(high - (uint64_t)n * bits_of(shift_high));
     whole_out[1] = (int64_t)(low - (uint64_t)n * bits_of(shift_low));
     *left_out = left;
 }
 
-/* Add whole * 2**exponent to the limbs. */
+/* Add whole * 2**exponent to the limbs. It is cut into three parts of 32 bits for three neighboring
+ * limbs; `exponent` is at least MIN_EXPONENT. */
 static inline void add_limbs(int64_t whole, int exponent, int64_t *sum_inout)
 {
     int shift = (exponent - MIN_EXPONENT) & 31;
@@ -107,8 +110,8 @@ static inline void add_limbs(int64_t whole, int exponent, int64_t *sum_inout)
     limb[2] += high >> 32;
 }
 
-/* Add terms times 2**exponent; the terms are overwritten. `size`: the sum of their absolute values,
- * below 2**1020. */
+/* Add n terms times 2**exponent to a sum; the terms are overwritten. `size`: the sum of their
+ * absolute values, below 2**1020, so that no term is larger than 2**top. */
 static void add_terms(double *term, int64_t n, double size, int exponent,
                       int64_t *sum_inout)
 {

@@ -16,8 +16,9 @@ cdef extern from "exact_sum.h" nogil:
 def exact_sum(const double[::1] values, const double[::1] weight=None) -> NDArray[np.int64]:
     """The exact sum of values * weight: no product is rounded.
 
-    So a whole weight k gives the same sum as k copies of the row. Returns EXACT_SIZE integers: see
-    `rounded`. The sums of several processes are added element by element.
+    So a whole weight k gives the same sum as k copies of the row. ``values``, ``weight``, (n,);
+    None means 1. Returns EXACT_SIZE integers: see `rounded`. The sums of several processes are
+    added element by element.
     """
     cdef:
         double[EXACT_BLOCK] term
@@ -46,7 +47,8 @@ def exact_sum(const double[::1] values, const double[::1] weight=None) -> NDArra
 def rounded(const int64_t[::1] total) -> float:
     """The double nearest to an exact sum.
 
-    - ``total``, (EXACT_SIZE,): limbs, and counts of the terms that are not finite.
+    - ``total``, (EXACT_SIZE,): limbs, and counts of the terms that are not finite. The sum is
+      2**-1074 times the sum of limb[i] * 2**(32 i).
     """
     cdef Py_ssize_t i
     if total[EXACT_NAN] or (total[EXACT_INFINITE] and total[EXACT_MINUS_INFINITE]):

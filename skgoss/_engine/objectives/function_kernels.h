@@ -16,6 +16,7 @@ static SIMD_INLINE double unlimited_exponential(double x)
     return x > EXP_LIMIT ? INFINITY : result;
 }
 
+/* A kernel `<name>_of_each`, which applies a function to n numbers, in place. */
 #define FUNCTION(name, function)                                      \
     SIMD_KERNEL(name##_of_each, (double *x, int64_t n), (x, n))       \
     {                                                                 \

@@ -20,7 +20,7 @@ cdef extern from "function_kernels.h" nogil:
 
 
 cdef object mapped(function_of_each function, values):
-    """Apply a function to each element of a copy of an array, which has any shape."""
+    """Apply a kernel to each element of a copy of an array of any shape; returns float64."""
     result = np.array(values, dtype=np.float64, order="C")
     cdef double[::1] flat = result.reshape(-1)
     if flat.shape[0]:

@@ -1,7 +1,9 @@
 /* The logarithm of the gamma function, and its first two derivatives, for x > 0.
  *
- * They follow by recurrence from their asymptotic series at x + 8: M. Abramowitz and I. Stegun,
- * "Handbook of Mathematical Functions", 1964, 6.1.41, 6.3.18 and 6.4.12.
+ * They follow by recurrence from their asymptotic series at z = x + 8: M. Abramowitz and I. Stegun,
+ * "Handbook of Mathematical Functions", 1964, 6.1.41, 6.3.18 and 6.4.12. The recurrence is
+ * log_gamma(x) = log_gamma(x + 1) - log(x) and its derivatives. In the code, w = 1 / z^2, and the
+ * constants are the coefficients of the series, nested by Horner's rule.
  */
 #ifndef SKGOSS_GAMMA_FUNCTIONS_H
 #define SKGOSS_GAMMA_FUNCTIONS_H
@@ -10,6 +12,7 @@
 
 #define HALF_LOG_2_PI 0.91893853320467274178
 
+/* log(gamma(x)). */
 static SIMD_INLINE double log_gamma(double x)
 {
     double z = x + 8.0, w = 1.0 / (z * z), product = x;
@@ -22,6 +25,7 @@ static SIMD_INLINE double log_gamma(double x)
     return (z - 0.5) * logarithm(z) - z + HALF_LOG_2_PI + series - logarithm(product);
 }
 
+/* The first derivative of log_gamma. */
 static SIMD_INLINE double digamma(double x)
 {
     double z = x + 8.0, w = 1.0 / (z * z), sum = 0.0;
@@ -32,6 +36,7 @@ static SIMD_INLINE double digamma(double x)
     return logarithm(z) - 0.5 / z - series - sum;
 }
 
+/* The second derivative of log_gamma. */
 static SIMD_INLINE double trigamma(double x)
 {
     double z = x + 8.0, w = 1.0 / (z * z), sum = 0.0;

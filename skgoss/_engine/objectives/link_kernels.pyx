@@ -43,15 +43,19 @@ cdef int64_t softmax_block(int64_t n_classes) noexcept nogil:
 
 
 cdef struct LinkLoop:
-    link_rows rows            # NULL: softmax
-    const double* x
-    double* x_out
-    double slope
-    int64_t n_classes
+    link_rows rows            # the kernel of a link of single scores; NULL: softmax
+    const double* x           # (n_classes, n): scores
+    double* x_out             # the same shape: predictions; may be `x`
+    double slope              # the factor of the scores in 'logistic'
+    int64_t n_classes         # 1 for links of single scores, whose scores are one long row
     int64_t n
 
 
 cdef void link_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    """Write the predictions of rows ``first`` to ``end``.
+
+    Kernels work in place, so the scores are copied first.
+    """
     cdef:
         LinkLoop* loop = <LinkLoop*>context
         double* x_out = loop.x_out + first
@@ -97,7 +101,7 @@ def apply(
 
 
 cdef int64_t mixed_rows(int64_t n_scores) noexcept nogil:
-    """The number of rows that `mix_scores` transposes at a time."""
+    """The number of rows, of n_scores scores each, that `mix_scores` transposes at a time."""
     return min(<int64_t> TRANSPOSED_ROWS, softmax_block(n_scores))
 
 
@@ -107,6 +111,10 @@ cdef void mix_scores(
     """Apply links that differ between scores, or need all scores of a row.
 
     Kernels need the scores class by class, so n rows are transposed in ``work`` and back.
+
+    - ``finish``: its parts are the links of consecutive scores.
+    - ``scores_inout``, (n, n_scores).
+    - ``work``: (n_scores + 2) * n doubles.
     """
     cdef int64_t n_scores = finish.n_scores
     cdef double* at = work
@@ -145,6 +153,12 @@ cdef void write_both(int64_t n, double* both_inout) noexcept nogil:
 cdef void finish_rows(
     const Finish* finish, int64_t n, double* out, double* work
 ) noexcept nogil:
+    """Turn the scores of n rows into predictions, in place.
+
+    They are divided, links are applied, and one prediction becomes those of both classes if needed.
+    ``out``, (n, ``finish.width``): the scores are at its end (`scores_of`). ``work``: at least
+    ``finish.n_work`` doubles.
+    """
     cdef int64_t n_scores = finish.n_scores
     cdef double* scores = scores_of(finish, n, out)
     cdef int64_t size, i
@@ -162,14 +176,15 @@ cdef void finish_rows(
 
 
 cdef struct LargestLoop:
-    const double* values
-    int64_t* number
+    const double* values      # (n, n_classes)
+    int64_t* number           # (n,): the result
     int64_t n_classes
 
 
 cdef void largest_body(
     void* context, Py_ssize_t begin, Py_ssize_t end, int thread,
 ) noexcept nogil:
+    """Find the largest value of each row from ``begin`` to ``end``."""
     cdef LargestLoop* loop = <LargestLoop*>context
     cdef const double* row = loop.values + begin * loop.n_classes
     cdef Py_ssize_t i
@@ -185,7 +200,10 @@ cdef void largest_body(
 
 
 def largest(const double[:, ::1] values, int n_threads, int64_t[::1] number_out):
-    """Write the number of the largest value of each row; of equal values, the first one."""
+    """Write the number of the largest value of each row; of equal values, the first one.
+
+    ``values``, (n, n_classes): such as probabilities; ``number_out``, (n,).
+    """
     cdef int64_t n = values.shape[0], n_values = values.shape[0] * values.shape[1]
     cdef LargestLoop loop
     if n_values == 0:
@@ -197,13 +215,15 @@ def largest(const double[:, ::1] values, int n_threads, int64_t[::1] number_out)
 
 
 cdef struct FinishLoop:
+    # The arguments of `RowLink.apply`.
     Finish finish
     const double* scores
     double* out
-    double* work
+    double* work              # for each thread, `finish.n_work` doubles
 
 
 cdef void finish_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    """Write the predictions of rows ``first`` to ``end``."""
     cdef FinishLoop* loop = <FinishLoop*>context
     cdef int64_t n = end - first
     cdef double* out = loop.out + first * loop.finish.width

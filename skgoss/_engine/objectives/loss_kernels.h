@@ -22,23 +22,28 @@
 #define TINY_PROBABILITY 1e-12
 #define TINY_MEAN 1e-10
 
+/* The first and the second derivative of a row's loss by its score, or what is used in its place.
+ * */
 typedef struct {
     double gradient, hessian;
 } gradient_pair;
 
 /* ---------------------------------------------------- losses whose hessian is 1 */
 
+/* Half the squared error: the gradient. */
 static SIMD_INLINE double regression_row(double f, double y, double a, double b)
 {
     return f - y;
 }
 
+/* The squared error. */
 static SIMD_INLINE double l2_of(double y, double p, double a)
 {
     double x = y - p;
     return x * x;
 }
 
+/* The absolute error: the sign of f - y, 0 if they are equal. */
 static SIMD_INLINE double regression_l1_row(double f, double y, double a, double b)
 {
     return (f > y ? 1.0 : 0.0) - (f < y ? 1.0 : 0.0);
@@ -46,7 +51,8 @@ static SIMD_INLINE double regression_l1_row(double f, double y, double a, double
 
 static SIMD_INLINE double l1_of(double y, double p, double a) { return fabs(y - p); }
 
-/* a: where the loss turns from a parabola into a line. */
+/* Huber's loss. a: the error at which it turns from a parabola into a line. The gradient is the
+ * error, clipped to +- a. */
 static SIMD_INLINE double huber_row(double f, double y, double a, double b)
 {
     double x = f - y;
@@ -54,6 +60,7 @@ static SIMD_INLINE double huber_row(double f, double y, double a, double b)
     return x > a ? a : x;
 }
 
+/* a: as above. */
 static SIMD_INLINE double huber_of(double y, double p, double a)
 {
     double x = fabs(y - p);
@@ -67,17 +74,19 @@ static SIMD_INLINE double mape_row(double f, double y, double a, double b)
     return regression_l1_row(f, y, a, b) / (size > 1.0 ? size : 1.0);
 }
 
+/* The same, as a value. */
 static SIMD_INLINE double mape_of(double y, double p, double a)
 {
     return fabs(y - p) / at_least(fabs(y), 1.0);
 }
 
-/* a: the level of the quantile. */
+/* The pinball loss of a quantile. a: its level, between 0 and 1. */
 static SIMD_INLINE double quantile_row(double f, double y, double a, double b)
 {
     return f >= y ? 1.0 - a : -a;
 }
 
+/* a: the level. */
 static SIMD_INLINE double quantile_of(double y, double p, double a)
 {
     double x = y - p;
@@ -86,7 +95,7 @@ static SIMD_INLINE double quantile_of(double y, double p, double a)
 
 /* ------------------------------------------------------- losses with a hessian */
 
-/* a: the level, b: the smallest hessian. */
+/* The asymmetric squared error of an expectile. a: its level, b: the smallest hessian. */
 static SIMD_INLINE gradient_pair expectile_row(double f, double y, double a, double b)
 {
     double weight = 2.0 * (f > y ? 1.0 - a : a);
@@ -94,13 +103,15 @@ static SIMD_INLINE gradient_pair expectile_row(double f, double y, double a, dou
     return pair;
 }
 
+/* a: the level. */
 static SIMD_INLINE double expectile_of(double y, double p, double a)
 {
     double x = y - p;
     return x * x * (x >= 0.0 ? a : 1.0 - a);
 }
 
-/* a: about where the loss turns from a parabola into a line. */
+/* The loss of R. C. Fair: see `fair_of`. a: its scale c, about where it turns from a parabola into
+ * a line. */
 static SIMD_INLINE gradient_pair fair_row(double f, double y, double a, double b)
 {
     double x = f - y;
@@ -109,14 +120,15 @@ static SIMD_INLINE gradient_pair fair_row(double f, double y, double a, double b
     return pair;
 }
 
-/* a: the scale, c. */
+/* c |x| - c^2 log(1 + |x| / c) of the error x. a: the scale c. */
 static SIMD_INLINE double fair_of(double y, double p, double a)
 {
     double x = fabs(y - p);
     return a * x - a * a * logarithm_1p(x / a);
 }
 
-/* a: exp(poisson_max_delta_step). */
+/* The negative log-likelihood of a Poisson distribution with the mean exp(f). a:
+ * exp(poisson_max_delta_step), LightGBM's factor of the hessian, which shortens the steps. */
 static SIMD_INLINE gradient_pair poisson_row(double f, double y, double a, double b)
 {
     double mean = exponential(f);
@@ -124,12 +136,14 @@ static SIMD_INLINE gradient_pair poisson_row(double f, double y, double a, doubl
     return pair;
 }
 
+/* The same for the mean p, without the terms that do not depend on p. */
 static SIMD_INLINE double poisson_of(double y, double p, double a)
 {
     p = at_least(p, TINY_MEAN);
     return p - y * logarithm(p);
 }
 
+/* The negative log-likelihood of a gamma distribution with the mean exp(f), y exp(-f) + f. */
 static SIMD_INLINE gradient_pair gamma_row(double f, double y, double a, double b)
 {
     double ratio = y * exponential(-f);
@@ -137,19 +151,22 @@ static SIMD_INLINE gradient_pair gamma_row(double f, double y, double a, double 
     return pair;
 }
 
+/* The same for the mean p, without the terms that do not depend on p; the shape is 1. */
 static SIMD_INLINE double gamma_of(double y, double p, double a)
 {
     p = at_least(p, DBL_MIN);
     return y / p + logarithm(p);
 }
 
+/* The unit deviance of the gamma distribution; as in LightGBM, 1e-9 is added to p. */
 static SIMD_INLINE double gamma_deviance_of(double y, double p, double a)
 {
     double ratio = y / (p + 1e-9);
     return 2.0 * (ratio - logarithm(ratio) - 1.0);
 }
 
-/* a: 1 - variance power, b: 2 - variance power. */
+/* The Tweedie loss exp(b f) / b - y exp(a f) / a of the mean exp(f). a: 1 - variance power, b: 2 -
+ * variance power. */
 static SIMD_INLINE gradient_pair tweedie_row(double f, double y, double a, double b)
 {
     double u = y * exponential(a * f);
@@ -158,7 +175,8 @@ static SIMD_INLINE gradient_pair tweedie_row(double f, double y, double a, doubl
     return pair;
 }
 
-/* a: the variance power, above 1. */
+/* The Tweedie loss of the mean p: p^(2 - a) / (2 - a) - y p^(1 - a) / (1 - a). a: the variance
+ * power, above 1. */
 static SIMD_INLINE double tweedie_of(double y, double p, double a)
 {
     p = at_least(p, TINY_MEAN);
@@ -166,14 +184,17 @@ static SIMD_INLINE double tweedie_of(double y, double p, double a)
     return p * power / (2.0 - a) - y * power / (1.0 - a);
 }
 
-/* Losses that are functions of sigmoid(margin). */
+/* Losses that are functions of sigmoid(margin). Their rows get the odds of the margin's size
+ * (elementary.h): `large` is sigmoid(|margin|), `small` is sigmoid(-|margin|) = 1 - large. */
 
-/* a: the steepness of the sigmoid, b: the code of the positive class. */
+/* The margin of a row: positive if the score is on the side of its class. a: the steepness of the
+ * sigmoid, b: the code of the positive class in y. */
 static SIMD_INLINE double binary_margin(double f, double y, double a, double b)
 {
     return (y == b ? a : -a) * f;
 }
 
+/* The log loss log(1 + exp(-margin)) of a class; p: the odds of the margin. */
 static SIMD_INLINE gradient_pair binary_row(double f, double y, double a, double b, odds p)
 {
     double signed_a = y == b ? a : -a;
@@ -182,21 +203,25 @@ static SIMD_INLINE gradient_pair binary_row(double f, double y, double a, double
     return pair;
 }
 
+/* The log loss; p: the probability of the positive class, which rows with y > 0 have. */
 static SIMD_INLINE double binary_logloss_of(double y, double p, double a)
 {
     return -logarithm(at_least(y > 0.0 ? p : 1.0 - p, TINY));
 }
 
+/* 1 if the more probable class is wrong, else 0; at p = 0.5, the negative class is predicted. */
 static SIMD_INLINE double binary_error_of(double y, double p, double a)
 {
     return (p > 0.5 ? 1.0 : 0.0) == (y > 0.0 ? 1.0 : 0.0) ? 0.0 : 1.0;
 }
 
+/* The cross entropy of a probability y and sigmoid(f): its margin is the score. */
 static SIMD_INLINE double cross_entropy_margin(double f, double y, double a, double b)
 {
     return f;
 }
 
+/* The gradient is sigmoid(f) - y, written so that no digits cancel; p: the odds of f. */
 static SIMD_INLINE gradient_pair cross_entropy_row(double f, double y, double a, double b, odds p)
 {
     double yes = f >= 0.0 ? p.large : p.small;
@@ -205,6 +230,7 @@ static SIMD_INLINE gradient_pair cross_entropy_row(double f, double y, double a,
     return pair;
 }
 
+/* The cross entropy of the probabilities y and p. */
 static SIMD_INLINE double cross_entropy_of(double y, double p, double a)
 {
     return -(y * logarithm(at_least(p, TINY_PROBABILITY))
@@ -241,7 +267,7 @@ static SIMD_INLINE gradient_pair intensity_row(double f, double y, double w)
     return pair;
 }
 
-/* p: log(1 + exp(score)) times the weight. */
+/* The value of `intensity_row`'s loss. p: log(1 + exp(score)) times the weight. */
 static SIMD_INLINE double cross_entropy_lambda_of(double y, double p, double a)
 {
     return cross_entropy_of(y, 1.0 - exponential(-p), a);
@@ -249,7 +275,8 @@ static SIMD_INLINE double cross_entropy_lambda_of(double y, double p, double a)
 
 /* --------------------------------------------------------------------------- the loops */
 
-/* The hessian is 1 and is not written. */
+/* A loop over rows whose hessian is 1 and is not written. Each loop inlines the functions of a row
+ * that it gets, so that the compiler vectorizes it. */
 typedef double (*gradient_row)(double f, double y, double a, double b);
 
 static SIMD_INLINE void gradient_loop(gradient_row row, const double *restrict score,
@@ -262,6 +289,7 @@ static SIMD_INLINE void gradient_loop(gradient_row row, const double *restrict s
         gradient_out[i] = (float)row(score[i], y[i], a, b);
 }
 
+/* A loop over rows that writes gradients and hessians. */
 typedef gradient_pair (*pair_row)(double f, double y, double a, double b);
 
 static SIMD_INLINE void pair_loop(pair_row row, const double *restrict score,
@@ -275,8 +303,9 @@ static SIMD_INLINE void pair_loop(pair_row row, const double *restrict score,
     }
 }
 
-/* For losses of sigmoid(margin), the exponential is computed from the margin alone. A tile of
- * rows has three short loops: the processor could not overlap the rows of one long loop. */
+/* A loop for losses of sigmoid(margin), whose exponential exp(-|margin|) is computed from the
+ * margin alone. A tile of rows has three short loops: the processor could not overlap the rows of
+ * one long loop. */
 #define LOSS_TILE 512
 
 typedef double (*margin_row)(double f, double y, double a, double b);
@@ -342,6 +371,7 @@ typedef void (*pointwise_loss)(const double *score, const double *y, double a, d
 static const char *const LOSS_NAMES[] = {LOSSES(NAME) NULL};
 static const pointwise_loss LOSS_KERNELS[] = {LOSSES(LOSS_KERNEL) NULL};
 
+/* The derivatives of `intensity_row` for n rows. */
 SIMD_KERNEL(intensity, (const double *restrict score, const double *restrict y,
              const double *restrict weight, int64_t n, float *restrict gradient_out,
              float *restrict hessian_out), (score, y, weight, n, gradient_out, hessian_out))
@@ -356,8 +386,8 @@ SIMD_KERNEL(intensity, (const double *restrict score, const double *restrict y,
 /* ---------------------------------------------------------------------------- softmax */
 
 /* Write the gradients p - 1(y = k) and the hessians factor p (1 - p), with p = softmax(scores).
- * Scores and results have the shape (n_classes, stride), of which the first n rows of each class
- * are used. work: (n_classes + 2) * n doubles. */
+ * y: the class numbers of the rows. Scores and results have the shape (n_classes, stride), of which
+ * the first n rows of each class are used. work: (n_classes + 2) * n doubles. */
 SIMD_KERNEL(softmax, (const double *restrict score, const double *restrict y,
              int64_t n_classes, int64_t stride, double factor, int64_t n,
              double *restrict work, float *restrict gradient_out, float *restrict hessian_out),

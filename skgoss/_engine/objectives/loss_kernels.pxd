@@ -16,16 +16,16 @@ cdef struct DerivativeLoop:
     pointwise_loss pointwise
     distribution_derivatives distribution
     const double* score       # (K, n), as `gradient` and `hessian`
-    const double* y
-    const double* weight
-    int64_t n
-    int64_t n_scores
-    double a
+    const double* y           # targets, by row
+    const double* weight      # by row, only for `Intensity`
+    int64_t n                 # rows
+    int64_t n_scores          # K
+    double a                  # the parameters of the loss: see loss_kernels.h
     double b
     double* work              # for each thread, `work_size` doubles
     int64_t work_size
     float* gradient
-    float* hessian
+    float* hessian            # NULL: not written, as all are 1
 
 
 cdef class Loss:

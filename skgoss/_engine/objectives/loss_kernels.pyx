@@ -57,6 +57,7 @@ cdef enum:
 cdef void pointwise_body(
     void* context, Py_ssize_t start, Py_ssize_t end, int thread,
 ) noexcept nogil:
+    """Derive a loss of one score for the rows ``start`` to ``end``."""
     cdef DerivativeLoop* loop = <DerivativeLoop*>context
     loop.pointwise(
         loop.score + start, loop.y + start, loop.a, loop.b, end - start, loop.gradient + start,
@@ -66,6 +67,7 @@ cdef void pointwise_body(
 cdef void intensity_body(
     void* context, Py_ssize_t start, Py_ssize_t end, int thread,
 ) noexcept nogil:
+    """Derive the loss `Intensity` for the rows ``start`` to ``end``."""
     cdef DerivativeLoop* loop = <DerivativeLoop*>context
     intensity_rows(
         loop.score + start, loop.y + start, loop.weight + start, end - start, loop.gradient + start,
@@ -75,6 +77,7 @@ cdef void intensity_body(
 cdef void softmax_body(
     void* context, Py_ssize_t start, Py_ssize_t end, int thread,
 ) noexcept nogil:
+    """Derive the loss `Softmax` for the rows ``start`` to ``end``; ``loop.a`` is its factor."""
     cdef DerivativeLoop* loop = <DerivativeLoop*>context
     softmax_rows(
         loop.score + start, loop.y + start, loop.n_scores, loop.n, loop.a, end - start,
@@ -99,6 +102,7 @@ cdef class Loss:
         self, const double[:, ::1] scores, float[:, ::1] gradient_out,
         float[:, ::1] hessian_out, int n_threads,
     ) except -1:
+        """Write the derivatives: the fields of all losses, then `_derive`, which each has."""
         cdef DerivativeLoop loop
         loop.n_scores, loop.n = scores.shape[0], scores.shape[1]
         if loop.n == 0:
@@ -111,6 +115,7 @@ cdef class Loss:
         return self._derive(&loop, n_threads)
 
     cdef int _derive(self, DerivativeLoop* loop, int n_threads) except -1:
+        """Run the kernel of the loss over all rows; ``loop`` has scores, targets and results."""
         raise NotImplementedError
 
 
@@ -146,7 +151,10 @@ cdef class Pointwise(Loss):
 
 
 cdef class Intensity(Loss):
-    """The cross entropy of ``y`` and 1 - exp(-weight log(1 + exp(score))), both (n,)."""
+    """The cross entropy of ``y`` and 1 - exp(-weight log(1 + exp(score))).
+
+    It is LightGBM's 'cross_entropy_lambda'. ``y``, ``weight``, (n,).
+    """
 
     cdef const double[::1] weight
 
@@ -164,6 +172,9 @@ cdef class Intensity(Loss):
 
 cdef class Softmax(Loss):
     """The cross entropy of the softmax of K scores, with hessians K / (K - 1) p (1 - p).
+
+    The factor is that of LightGBM: J. Friedman, "Greedy function approximation: a gradient boosting
+    machine", Annals of Statistics 29, 2001, algorithm 6.
 
     ``y``, (n,): the classes, 0 to K - 1.
     """
@@ -190,6 +201,7 @@ cdef class Softmax(Loss):
 cdef void distribution_body(
     void* context, Py_ssize_t start, Py_ssize_t end, int thread,
 ) noexcept nogil:
+    """Derive the likelihood of a distribution for the rows ``start`` to ``end``."""
     cdef DerivativeLoop* loop = <DerivativeLoop*>context
     loop.distribution(
         loop.score + start, loop.y + start, loop.n, end - start, loop.gradient + start,
@@ -202,8 +214,12 @@ def distribution(
 ):
     """Write the derivatives of the negative log-likelihood and the Fisher information.
 
-    ``kind`` is a value of ``DISTRIBUTIONS``. All arrays except ``y`` have the shape (K, n). If
-    targets are bounds of event times, ``y`` has the n lower bounds, then the n upper ones.
+    The K scores of a row are the parameters of its distribution: see distribution_kernels.h.
+
+    - ``kind``: a value of ``DISTRIBUTIONS``.
+    - ``scores``, ``gradient_out``, ``hessian_out``, (K, n): hessians get the Fisher information.
+    - ``y``, (n,): targets. If these are bounds of event times, (2 n,): the lower ones, then the
+      upper ones.
     """
     cdef int64_t n = scores.shape[1]
     cdef DerivativeLoop loop
@@ -220,7 +236,10 @@ def distribution(
 def likelihoods(
     int kind, const double[::1] y, const double[:, ::1] scores, double[::1] losses_out,
 ):
-    """The negative log-likelihood of each row: see `distribution`."""
+    """Write the negative log-likelihood of each row, (n,).
+
+    ``kind``, ``y``, ``scores``: see `distribution`.
+    """
     cdef int64_t n = scores.shape[1]
     if n:
         LIKELIHOOD_KERNELS[kind](&scores[0, 0], &y[0], n, n, &losses_out[0])
@@ -233,7 +252,13 @@ cdef void class_losses(
     const double* y, const double* score, int64_t stride, int64_t n_classes, int top_k,
     int64_t n, double* correct, double* loss_out,
 ) noexcept nogil:
-    """Write the log losses of rows, or their top-k errors; ``correct`` is work space."""
+    """Write the log losses of n rows, or their top-k errors.
+
+    - ``y``, (n,): class numbers.
+    - ``score``, (n_classes, stride): probabilities, of which the first n of each class are used.
+    - ``top_k``: 0: log losses; otherwise, errors: see `sum_by_class`.
+    - ``correct``: work space of n doubles, for the probability of each row's class.
+    """
     cdef int64_t i
     for i in range(n):
         correct[i] = score[<int64_t>y[i] * stride + i]
@@ -248,17 +273,18 @@ cdef struct SumLoop:
     # losses are those of classes.
     loss_values rows
     distribution_likelihood likelihood
-    const double* y
-    const double* prediction
-    const double* weight
-    double parameter
-    int64_t n_classes
+    const double* y           # by row
+    const double* prediction  # (n_classes, n): predictions, or scores of a distribution
+    const double* weight      # (n,); NULL: 1
+    double parameter          # of the loss; of classes: `top_k` of `sum_by_class`
+    int64_t n_classes         # or scores; 1 for losses of one score
     int64_t n
     double* losses            # for each thread, 2 EXACT_BLOCK doubles
     int64_t* sums             # for each thread, EXACT_SIZE integers
 
 
 cdef void sum_body(void* context, Py_ssize_t start, Py_ssize_t end, int thread) noexcept nogil:
+    """Compute the losses of up to EXACT_BLOCK rows, and add them to the sum of the thread."""
     cdef:
         SumLoop* loop = <SumLoop*>context
         double* loss = loop.losses + thread * 2 * EXACT_BLOCK
@@ -283,7 +309,11 @@ cdef sum_losses(
     const double[:, ::1] prediction, const double[::1] weight, double parameter,
     int n_threads,
 ):
-    """The exact sum of the losses times weights: see `SumLoop`."""
+    """The exact sum of the losses times weights, (EXACT_SIZE,) int64.
+
+    The arguments are fields of `SumLoop`. Exact sums of threads are added element by element, so
+    the result does not depend on which thread summed which rows.
+    """
     cdef:
         int64_t n_classes = prediction.shape[0]
         int64_t n = prediction.shape[1]
@@ -340,5 +370,8 @@ def sum_by_distribution(
     int kind, const double[::1] y, const double[:, ::1] scores, const double[::1] weight or None,
     int n_threads,
 ) -> NDArray[np.int64]:
-    """The exact sum of the negative log-likelihoods of a distribution with these scores."""
+    """The exact sum of the negative log-likelihoods of a distribution with these scores.
+
+    ``kind``, ``y``, ``scores``: see `distribution`; the result: see `sum_values`.
+    """
     return sum_losses(NULL, LIKELIHOOD_KERNELS[kind], y, scores, weight, 0.0, n_threads)

@@ -10,8 +10,9 @@
 #include "elementary.h"
 #include "simd.h"
 
-/* The number of partial results of a loop, row i counts in number i % METRIC_WIDTH: the compiler
- * turns them into a vector. */
+/* The number of partial results of a loop: row i counts in number i % METRIC_WIDTH, and the
+ * compiler turns them into a vector. Minima, maxima and counts do not depend on the order of the
+ * rows. */
 #define METRIC_WIDTH 8
 
 /* The smallest and the largest of n > 0 scores. */
@@ -41,8 +42,9 @@ SIMD_KERNEL(range_of_scores, (const double *restrict score, int64_t n,
     *largest_out = high[0];
 }
 
-/* Write the counter of each row: 2 bucket for positive rows, 2 bucket + 1 for negative ones. The
- * number of the bucket increases as scores decrease. Bucket 0 also gets the rows where the
+/* Write the counter of each of n rows: 2 bucket for positive rows (y > 0), 2 bucket + 1 for
+ * negative ones. The bucket is (best - score) * scale, rounded down: it increases as scores
+ * decrease, from 0 for the largest score, `best`. Bucket 0 also gets the rows where the
  * difference of infinite scores is NaN. */
 SIMD_KERNEL(find_counters, (const double *restrict y, const double *restrict score, int64_t n,
              double best, double scale, int64_t n_buckets, uint32_t *restrict counter_out),
@@ -57,8 +59,8 @@ SIMD_KERNEL(find_counters, (const double *restrict y, const double *restrict sco
     }
 }
 
-/* Twice the number of pairs whose positive score is larger than the negative one; equal scores
- * count one half. */
+/* Twice the number of pairs of a positive and a negative score whose positive score is larger;
+ * equal scores count one half, which is 1 of twice. NaN makes no pair. */
 SIMD_KERNEL(count_pairs, (const double *restrict positive, int64_t n_positive,
              const double *restrict negative, int64_t n_negative, int64_t *restrict pairs_out),
             (positive, n_positive, negative, n_negative, pairs_out))

@@ -1,6 +1,12 @@
 """Areas under the ROC and precision-recall curves, and concordant pairs of event times.
 
 Areas are sums of parts that do not depend on the number of threads.
+
+Rows are put in the order of descending scores in two steps: a counting sort into buckets, which are
+equal ranges of scores, and a sort of each bucket. For the counting sort, the rows are divided into
+shares, one for each thread. Each share counts its rows by bucket. From the counts follows the place
+of the first row of each share in each bucket, so that all shares can write at once, and the order
+does not depend on their number.
 """
 
 from libc.math cimport NAN
@@ -55,13 +61,16 @@ cdef struct RankedRow:
     double weight
 
 
-# The area under a section of a curve: n rows, and the total weights of the positive and of the
-# negative rows before them.
+# The area under a section of a curve: n sorted rows, and the total weights of the positive and of
+# the negative rows before them.
 ctypedef double (*curve)(const RankedRow*, int64_t, double, double) noexcept nogil
 
 
 cdef inline int64_t bucket_of(double score, double best, double scale, int64_t n) noexcept nogil:
-    """The bucket of a score, 0 to n - 1; it increases as scores decrease."""
+    """The bucket of a score, 0 to n - 1; it increases as scores decrease.
+
+    ``best``: the largest score. ``scale``: buckets per unit of the score.
+    """
     cdef double at = (best - score) * scale
     # Also False for NaN, a difference of infinite scores.
     if not at > 0:
@@ -83,7 +92,10 @@ cdef void sort_by_insertion(RankedRow* rows, int64_t n) noexcept nogil:
 
 
 cdef void sort_by_digits(RankedRow* rows, int64_t n, RankedRow* other) noexcept nogil:
-    """Radix sort by the bytes of the scores, the least significant first."""
+    """Radix sort by the bytes of the scores, the least significant first, stable and in place.
+
+    ``other``: work space of n rows. Bytes that all scores share are skipped.
+    """
     cdef int64_t counts[8][256]
     cdef int64_t i, digit, before, count
     cdef uint64_t bits
@@ -122,7 +134,12 @@ cdef bint are_equal(const RankedRow* rows, int64_t n) noexcept nogil:
 
 
 cdef void sort_bucket(RankedRow* rows, int64_t n, double* work) noexcept nogil:
-    """Bucket sort by score, stable: rows are distributed into n buckets, which are sorted."""
+    """Bucket sort by score, stable and in place: n rows go into n buckets, which are sorted.
+
+    ``work``: WORK_PER_ROW doubles for each row, and one more. ``last[b]`` is first the number of
+    rows of bucket b - 1, then the place of the next row of bucket b, and at the end where bucket b
+    ends.
+    """
     cdef RankedRow* dealt = <RankedRow*>work
     cdef int32_t* last = <int32_t*>(dealt + n)
     cdef int64_t i, longest, start
@@ -160,7 +177,10 @@ cdef void sort_bucket(RankedRow* rows, int64_t n, double* work) noexcept nogil:
 
 
 cdef void sort_dealt(RankedRow* rows, int64_t n, RankedRow* other) noexcept nogil:
-    """Sort the rows of one bucket of `sort_bucket`, of which most are short or all equal."""
+    """Sort the rows of one bucket of `sort_bucket`; most buckets are short or have equal scores.
+
+    ``other``: work space of n rows.
+    """
     if n <= MAX_INSERTION_SORT:
         sort_by_insertion(rows, n)
     elif not are_equal(rows, n):
@@ -172,7 +192,12 @@ cdef double roc(
 ) noexcept nogil:
     """The area under a section of the ROC curve by the trapezoidal rule: ties count one half.
 
-    It is multiplied by the total weights of the positive and of the negative rows.
+    It is multiplied by the total weights of the positive and of the negative rows: so it is the
+    weight of the pairs of a positive row with a negative row of this section that scores lower.
+
+    - ``rows``, (n,): in descending order of scores.
+    - ``positive``: the weight of the positive rows with better scores, before this section.
+    - ``negative``: not used; see `curve`.
     """
     cdef double area = 0.0, score, tied_positive, tied_negative
     cdef int64_t i = 0
@@ -192,7 +217,11 @@ cdef double roc(
 cdef double precision_and_recall(
     const RankedRow* rows, int64_t n, double positive, double negative
 ) noexcept nogil:
-    """The sum of the precisions at all thresholds, times the positive weight at each."""
+    """The sum of the precisions at the scores of a section, times the positive weight at each.
+
+    - ``rows``, (n,): in descending order of scores.
+    - ``positive``, ``negative``: the weights of the positive and negative rows before this section.
+    """
     cdef double area = 0.0, score, tied
     cdef int64_t i = 0
     while i < n:
@@ -212,7 +241,10 @@ cdef void count_buckets(
     const double* score, int64_t n, double best, double scale, int64_t n_counters,
     int64_t* counts_out,
 ) noexcept nogil:
-    """Add the number of rows of each bucket to its counter."""
+    """Add the number of rows of each bucket to its counter.
+
+    ``best``, ``scale``: see `bucket_of`. ``counts_out``, (n_counters,): zeros at first.
+    """
     cdef int64_t i
     for i in range(n):
         counts_out[bucket_of(score[i], best, scale, n_counters)] += 1
@@ -223,7 +255,11 @@ cdef void counts_to_rows(
 ) noexcept nogil:
     """Turn the counts of a counting sort into the place of the next row of each counter.
 
-    In each bucket, the rows of the first share come first.
+    In each bucket, the rows of the first share (the rows of one thread) come first.
+
+    - ``next_row_inout``, (n_shares, n_buckets): numbers of rows; then the place of each one's first
+      row in the sorted array.
+    - ``start_out``, (n_buckets + 1,): the first row of each bucket, and the end.
     """
     cdef int64_t bucket, share, count
     cdef int64_t at = 0
@@ -237,7 +273,7 @@ cdef void counts_to_rows(
 
 
 cdef int64_t longest_bucket(const int64_t[::1] start) noexcept nogil:
-    """The number of rows of the largest bucket."""
+    """The number of rows of the largest bucket; ``start``: the first row of each, and the end."""
     cdef int64_t bucket
     cdef int64_t longest = 0
     for bucket in range(start.shape[0] - 1):
@@ -247,15 +283,21 @@ cdef int64_t longest_bucket(const int64_t[::1] start) noexcept nogil:
 
 cdef void deal(
     const double* y, const double* score, const double* weight, int64_t n, double best,
-    double scale, int64_t n_counters, int64_t* next_row, RankedRow* rows_out,
+    double scale, int64_t n_counters, int64_t* next_row_inout, RankedRow* rows_out,
 ) noexcept nogil:
-    """Write rows into their buckets, in the order of rows."""
+    """Write the rows of a share into their buckets, in the order of rows.
+
+    - ``y``, ``score``, ``weight``, (n,): ``y`` is above 0 for positive rows; NULL weights are 1.
+    - ``best``, ``scale``: see `bucket_of`.
+    - ``next_row_inout``, (n_counters,): the place of the next row of each bucket; moved on.
+    - ``rows_out``: the sorted array of all shares.
+    """
     cdef int64_t i, at, row
     cdef double w = 1.0
     for i in range(n):
         at = bucket_of(score[i], best, scale, n_counters)
-        row = next_row[at]
-        next_row[at] = row + 1
+        row = next_row_inout[at]
+        next_row_inout[at] = row + 1
         if weight != NULL:
             w = weight[i]
         # 0.0 for both zeros, as the radix sort compares bits.
@@ -266,7 +308,7 @@ cdef void deal(
 cdef void weigh(
     const RankedRow* rows, int64_t n, double* positive_out, double* negative_out,
 ) noexcept nogil:
-    """The total weights of the positive and of the negative rows."""
+    """The total weights of the positive and of the negative rows, whose weights are negated."""
     cdef double positive = 0.0, negative = 0.0
     cdef int64_t i
     for i in range(n):
@@ -298,7 +340,10 @@ cdef struct DealLoop:
 cdef DealLoop new_loop(
     const double[::1] y, const double[::1] score, int n_threads,
 ) noexcept:
-    """A counting sort of at least one row, with a share for each thread."""
+    """The loop of a counting sort of at least one row, with a range of rows for each thread.
+
+    The caller sets the other fields: the buckets, and where the results go.
+    """
     cdef DealLoop loop
     loop.n = y.shape[0]
     loop.size = (loop.n + n_threads - 1) // n_threads
@@ -308,18 +353,21 @@ cdef DealLoop new_loop(
 
 
 cdef void run_shares(LoopBody body, DealLoop* loop) noexcept nogil:
+    """Run the body for each share; its number is the first row divided by ``loop.size``."""
     parallel_shares(body, loop, loop.n, loop.size, loop.n_shares)
 
 
 cdef void range_body(
     void* context, Py_ssize_t first, Py_ssize_t end, int thread,
 ) noexcept nogil:
+    """Find the smallest and the largest score of a share."""
     cdef DealLoop* loop = <DealLoop*>context
     cdef double* ends = loop.ends + 2 * (first // loop.size)
     range_of_scores(loop.score + first, end - first, &ends[0], &ends[1])
 
 
 cdef void count_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    """Count the rows of a share by bucket."""
     cdef DealLoop* loop = <DealLoop*>context
     count_buckets(
         loop.score + first, end - first, loop.best, loop.scale, loop.n_buckets,
@@ -327,6 +375,7 @@ cdef void count_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread
 
 
 cdef void deal_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    """Write the rows of a share into their buckets."""
     cdef DealLoop* loop = <DealLoop*>context
     deal(
         loop.y + first, loop.score + first, loop.weight + first if loop.weight != NULL else NULL,
@@ -353,6 +402,7 @@ cdef void count_rows_body(
 cdef void deal_scores_body(
     void* context, Py_ssize_t first, Py_ssize_t end, int thread,
 ) noexcept nogil:
+    """Write the scores of a share into the places of their counters."""
     cdef DealLoop* loop = <DealLoop*>context
     deal_scores(
         loop.score + first, loop.counter + first, end - first,
@@ -360,7 +410,10 @@ cdef void deal_scores_body(
 
 
 cdef find_scale(DealLoop* loop):
-    """Set ``best`` and ``scale`` from the range of all scores."""
+    """Set ``best`` and ``scale`` of `bucket_of` from the range of all scores.
+
+    ``loop.n_buckets`` must be set. If all scores are equal, all rows are in bucket 0.
+    """
     cdef double[:, ::1] ends = np.empty((loop.n_shares, 2))
     cdef double best, worst
     cdef int share
@@ -376,6 +429,7 @@ cdef find_scale(DealLoop* loop):
 
 
 cdef struct BucketLoop:
+    # A loop over buckets, for `Ranking` (rows and areas) or `count_all_pairs` (scores and pairs).
     RankedRow* rows
     const double* scores
     const int64_t* start      # the first row of each bucket, and the end
@@ -384,11 +438,12 @@ cdef struct BucketLoop:
     double* positive          # element b + 1: the weights of bucket b, summed later, so that
     double* negative          # element b has the total weight of the rows before bucket b
     curve area_under
-    double* areas             # of each bucket
-    int64_t* pairs
+    double* areas             # of each bucket: the result of `area_under`
+    int64_t* pairs            # of each bucket: see `pairs_of_bucket`
 
 
 cdef void sort_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    """Sort the buckets ``first`` to ``end``, and sum the weights of each."""
     cdef BucketLoop* loop = <BucketLoop*>context
     cdef RankedRow* rows
     cdef int64_t bucket, n
@@ -400,6 +455,7 @@ cdef void sort_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread)
 
 
 cdef void area_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    """Compute the areas under the curve of the buckets ``first`` to ``end``."""
     cdef BucketLoop* loop = <BucketLoop*>context
     cdef const int64_t* start = loop.start
     cdef int64_t bucket
@@ -514,27 +570,38 @@ cdef class Ranking:
 
 
 cdef void count_rows(const uint32_t* counter, int64_t n, int64_t* counts_inout) noexcept nogil:
-    """Add the number of rows of each counter to it."""
+    """Add the number of rows of each counter to it; ``counter``, (n,): the counter of each row."""
     cdef int64_t i
     for i in range(n):
         counts_inout[counter[i]] += 1
 
 
 cdef void deal_scores(
-    const double* score, const uint32_t* counter, int64_t n, int64_t* next_row,
+    const double* score, const uint32_t* counter, int64_t n, int64_t* next_row_inout,
     double* scores_out,
 ) noexcept nogil:
-    """Write scores into the places of their counters, in the order of rows."""
+    """Write scores into the places of their counters, in the order of rows.
+
+    - ``counter``, (n,): 2 * bucket for positive rows, 2 * bucket + 1 for negative ones.
+    - ``next_row_inout``: by counter, the place of its next row in ``scores_out``; moved on.
+    """
     cdef int64_t i
     for i in range(n):
-        scores_out[next_row[counter[i]]] = score[i]
-        next_row[counter[i]] += 1
+        scores_out[next_row_inout[counter[i]]] = score[i]
+        next_row_inout[counter[i]] += 1
 
 
 cdef int64_t pairs_of_bucket(
     const double* score, int64_t n_positive, int64_t n_negative, double* work,
 ) noexcept nogil:
-    """Twice the pairs in the right order in a bucket, whose positive scores come first."""
+    """Twice the pairs in the right order in a bucket; pairs with equal scores count one half.
+
+    A pair is a positive and a negative row, in the right order if the positive one has the larger
+    score. Twice their number is a whole number, so no sum of pairs is rounded.
+
+    - ``score``: those of the positive rows, then those of the negative ones.
+    - ``work``: 2 + WORK_PER_ROW doubles for each row.
+    """
     cdef int64_t n = n_positive + n_negative, pairs = 0, i
     cdef double smallest, largest
     cdef RankedRow* rows = <RankedRow*>work
@@ -554,7 +621,15 @@ cdef int64_t pairs_of_bucket(
 cdef int64_t count_all_pairs(
     const double* scores, const int64_t[::1] start, int n_threads,
 ):
-    """Twice the pairs in the right order: those in each bucket, and between buckets."""
+    """Twice the pairs in the right order: those in each bucket, and between buckets.
+
+    - ``scores``: by bucket; in each, those of the positive rows come first.
+    - ``start``, (2 * n_buckets + 1,): where the positive and the negative rows of each bucket
+      begin.
+
+    Scores of earlier buckets are larger: a negative row makes a right pair with each positive row
+    of the buckets before its own.
+    """
     cdef:
         int64_t n_buckets = start.shape[0] // 2
         double[:, ::1] work = np.empty(
@@ -574,7 +649,12 @@ cdef int64_t count_all_pairs(
 
 
 cdef double area_of_pairs(const double[::1] y, const double[::1] score, int n_threads):
-    """The area under the ROC curve of rows without weights, from counts of pairs."""
+    """The area under the ROC curve of rows without weights, from counts of pairs.
+
+    It is the fraction of all pairs of a positive and a negative row that are in the right order:
+    D. Bamber, "The area above the ordinal dominance graph and the area below the receiver operating
+    characteristic graph", Journal of Mathematical Psychology 12, 1975. NaN if there is no pair.
+    """
     cdef:
         int64_t n = y.shape[0]
         int64_t n_buckets = max(1, min(<int64_t>MAX_PAIR_BUCKETS, n // ROWS_PER_BUCKET))
@@ -610,6 +690,9 @@ def auc(
     """The area under the ROC curve, or NaN if all rows have one class.
 
     Rows whose ``y`` is above 0 are positive. Pairs with equal scores count one half.
+
+    - ``y``, ``score``, (n,).
+    - ``weight``, (n,) or None: None means 1.
     """
     if weight is None:
         return area_of_pairs(y, score, n_threads if len(y) >= MIN_PAIRED_FOR_TEAM else 1)
@@ -626,7 +709,8 @@ def average_precision(
 ) -> float:
     """The mean precision over all thresholds, weighted by the increase in recall.
 
-    It is NaN if all rows have one class. Rows whose ``y`` is above 0 are positive.
+    It is NaN if all rows have one class. Rows whose ``y`` is above 0 are positive. The arguments
+    are those of `auc`.
     """
     cdef Ranking ranking = Ranking(y, score, weight, n_threads)
     positive, negative = ranking.total_weights()
@@ -641,11 +725,16 @@ def concordant_weights(
 ) -> tuple[float, float, float]:
     """The weights of pairs of rows: of each query with the rows inserted before in its stratum.
 
-    - ``rows``: the rows in the order of their insertions and queries.
-    - ``is_query``: 1 for a query, 0 for an insertion.
-    - ``begins``: 1 at the first element of each stratum.
-    - ``rank``: of each row; the ranks of a stratum are below those of the strata before.
-    - ``weight``: of each row.
+    It counts the pairs of a concordance index: a query is an event, and the rows inserted before it
+    are those of the stratum (a group with its own baseline hazard) that have lived longer. The
+    weight of a pair is the product of the weights of its rows.
+
+    - ``rows``, (n,): the rows in the order of their insertions and queries; a row may occur twice.
+    - ``is_query``, (n,): 1 for a query, 0 for an insertion.
+    - ``begins``, (n,): 1 at the first element of each stratum.
+    - ``rank``, (n_rows,): of the predicted value of each row, 0 to n_rows - 1, equal for ties. The
+      ranks of a stratum are below those of the strata before, so no insertion must be removed.
+    - ``weight``, (n_rows,).
 
     Returns the weight of the pairs in which the query has the larger rank, of those with equal
     ranks, and of all pairs. A Fenwick tree has the cumulative weights by rank: P. M. Fenwick, "A
@@ -666,6 +755,8 @@ def concordant_weights(
                 equal += row_weight * rank_weight[at]
                 total += row_weight * inserted
                 below = 0.0
+                # The sum of the ranks below `at`: each node of the tree has 2**k ranks, where k is
+                # the number of zeros at the end of its number.
                 while at > 0:
                     below += tree[at]
                     at &= at - 1

@@ -45,6 +45,7 @@ SIMD_KERNEL(count_before, (const double *restrict score, int64_t n,
     }
 }
 
+/* The sum of RANK_WIDTH partial sums, always in the same order. */
 static SIMD_INLINE double sum_of_partials(const double *partial)
 {
     return ((partial[0] + partial[1]) + (partial[2] + partial[3]))
@@ -62,6 +63,11 @@ static SIMD_INLINE double sum_of_partials(const double *partial)
  * has the weight
  *
  *     |gain - gain'| |discount - discount'| factor / (offset + slope |score - score'|).
+ *
+ * factor: 1 / (largest DCG of the query), which makes the weight a change of NDCG. sigmoid: the
+ * steepness of the logistic loss. The gradient of the better document of a pair is -lambda, with
+ * lambda = weight * sigmoid * (odds of the worse document) / (sum of both odds), and that of the
+ * worse one is +lambda.
  *
  * The gains of the first n_top documents are overwritten. odds: work space of n doubles. The
  * results are added to gradient and hessian; *magnitude_out is the sum over pairs of |gradient|.

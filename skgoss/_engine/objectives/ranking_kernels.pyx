@@ -43,15 +43,19 @@ cdef double TINY = 1e-15
 
 
 cdef struct Ranked:
+    # A document in the order of scores.
     double score
-    int64_t row
+    int64_t row               # its number in its query, from 0
 
 
 # ---------------------------------------------------------------------------- the order
 
 
 cdef void sort_runs(const double* score, int64_t n, Ranked* documents_out) noexcept nogil:
-    """Sort runs of RANK_RUN documents by descending score, stably."""
+    """Sort runs of RANK_RUN documents by descending score, stably.
+
+    ``documents_out``, (n,): each run is sorted by itself, for `merge`.
+    """
     cdef int64_t before[RANK_RUN]
     cdef Ranked* run
     cdef int64_t first, i, size
@@ -67,7 +71,7 @@ cdef void sort_runs(const double* score, int64_t n, Ranked* documents_out) noexc
 cdef void merge(
     const Ranked* documents, int64_t n_left, int64_t n, Ranked* documents_out,
 ) noexcept nogil:
-    """Merge two sorted runs, the first n_left documents and the rest of n, stably."""
+    """Merge two sorted runs, the first n_left documents and the others of n, stably."""
     cdef int64_t i = 0, j = n_left, k = 0
     cdef bint right
     while i < n_left and j < n:
@@ -105,7 +109,11 @@ cdef Ranked* rank(const double* score, int64_t n, Ranked* work) noexcept nogil:
 
 
 cdef Ranked* best(const double* score, int64_t n, int64_t k, Ranked* work) noexcept nogil:
-    """The k documents with the largest scores, in descending order; ties in the order of rows."""
+    """The k documents with the largest scores, in descending order; ties in the order of rows.
+
+    ``work`` has space for 2 n documents; the result is in it. A few are found by insertion, which
+    leaves the other documents out.
+    """
     cdef int64_t i, j
     if k > MAX_INSERTION_SORT or k >= n:
         return rank(score, n, work)
@@ -122,7 +130,10 @@ cdef Ranked* best(const double* score, int64_t n, int64_t k, Ranked* work) noexc
 
 
 cdef int64_t longest_query(const int64_t[::1] boundaries) noexcept:
-    """The number of documents of the longest query."""
+    """The number of documents of the longest query.
+
+    ``boundaries``, (n_queries + 1,): the first document of each query, and n.
+    """
     cdef int64_t longest = 0, query
     for query in range(boundaries.shape[0] - 1):
         longest = max(longest, boundaries[query + 1] - boundaries[query])
@@ -135,27 +146,27 @@ cdef int64_t padded(int64_t n) noexcept nogil:
 
 
 def _work(const int64_t[::1] boundaries, int n_threads):
-    """Work space for the longest query, for each thread."""
+    """Work space for the longest query, for each thread: WORK_PER_DOCUMENT doubles a document."""
     return np.empty((n_threads, WORK_PER_DOCUMENT * max(1, padded(longest_query(boundaries)))))
 
 
 cdef struct QueryTask:
     # The input and the output of the kernels of queries; each of them uses only some fields.
-    const double* scores
-    const double* gain
-    const uint8_t* relevant
-    const double* discount
-    const double* max_dcg
-    const int64_t* at
+    const double* scores      # of all documents, query by query
+    const double* gain        # of all documents: their value in DCG
+    const uint8_t* relevant   # of all documents: 0 or 1
+    const double* discount    # of each rank, from `discounts`
+    const double* max_dcg     # of each query
+    const int64_t* at         # (n_at,): the levels k of a metric at k
     int64_t n_at
-    int64_t n_top
-    bint averages
-    double sigmoid
+    int64_t n_top             # the largest level
+    bint averages             # over the orders of tied documents
+    double sigmoid            # these three: see `lambdarank`
     int64_t truncation
     bint norm
-    uint64_t row_key
-    const int64_t* first
-    float* gradient
+    uint64_t row_key          # of the random numbers of `rank_xendcg`
+    const int64_t* first      # of each query: see `rank_xendcg`
+    float* gradient           # results, of all documents
     float* hessian
     double* values            # (n_at, n_queries)
     int64_t n_queries
@@ -176,6 +187,7 @@ cdef struct QueryLoop:
 
 
 cdef void query_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    """Run the kernel for the queries ``first`` to ``end``."""
     cdef QueryLoop* loop = <QueryLoop*>context
     cdef int64_t start
     cdef Py_ssize_t query
@@ -191,7 +203,7 @@ cdef void query_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread
 cdef void visit_queries(
     QueryKernel kernel, const QueryTask* task, const int64_t[::1] boundaries, int n_threads,
 ):
-    """Run a kernel for every query, on several threads."""
+    """Run a kernel for every query, on several threads; ``boundaries``: of `lambdarank`."""
     cdef double[:, ::1] work = _work(boundaries, n_threads)
     cdef int64_t n_queries = boundaries.shape[0] - 1
     cdef QueryLoop loop = QueryLoop(
@@ -204,7 +216,10 @@ cdef void visit_queries(
 
 
 def discounts(const int64_t[::1] boundaries) -> NDArray[np.float64]:
-    """1 / log2(2 + rank) for ranks from 0, up to the longest query's."""
+    """1 / log2(2 + rank) for ranks from 0, up to the longest query's: the weights of gains in DCG.
+
+    ``boundaries``, (n_queries + 1,): the first document of each query, and n.
+    """
     cdef double[::1] discount_out
     cdef int64_t rank
     discount = np.empty(padded(longest_query(boundaries)) + 1)
@@ -220,7 +235,12 @@ def discounts(const int64_t[::1] boundaries) -> NDArray[np.float64]:
 cdef void lambdarank_query(
     const QueryTask* task, int64_t query, int64_t start, int64_t n, double* work,
 ) noexcept nogil:
-    """The gradients and hessians of LambdaRank for the documents of one query."""
+    """The gradients and hessians of LambdaRank for the documents of one query.
+
+    ``start``, ``n``: its first document among all, and their number. `lambdarank` has the loss.
+    Arrays of sorted documents are padded to ``room`` with documents of the gain NaN, which make no
+    pairs.
+    """
     cdef double max_dcg = task.max_dcg[query]
     cdef int64_t room = padded(n)
     cdef double* sorted_score = work
@@ -289,7 +309,7 @@ def lambdarank(
 
 
 cdef void softmax_query(const double* score, int64_t n, double* p_out) noexcept nogil:
-    """The probabilities of a query's documents by the softmax of their scores."""
+    """The probabilities of a query's n > 0 documents by the softmax of their scores."""
     cdef double top = score[0], total = 0.0
     cdef int64_t i
     for i in range(n):
@@ -306,7 +326,15 @@ cdef void softmax_query(const double* score, int64_t n, double* p_out) noexcept 
 cdef void xendcg_query(
     const QueryTask* task, int64_t query, int64_t start, int64_t n, double* work,
 ) noexcept nogil:
-    """The gradients and hessians of XE-NDCG for the documents of one query."""
+    """The gradients and hessians of XE-NDCG for the documents of one query.
+
+    ``start``, ``n``: its first document among all, and their number. With the target rho, the
+    gradient is the sum of three terms (`rank_xendcg` has the source):
+
+        t1 = p - rho,
+        t2 = p (sum of t1 / (1 - p) over the other documents),
+        t3 = p (sum of t2 / (1 - p) over the other documents).
+    """
     cdef const double* gain = task.gain + start
     cdef float* gradient_out = task.gradient + start
     cdef float* hessian_out = task.hessian + start
@@ -370,7 +398,10 @@ def rank_xendcg(
 cdef int64_t tie_end(
     const QueryTask* task, const Ranked* documents, int64_t first, int64_t n,
 ) noexcept nogil:
-    """The end of the documents that are tied with the first one, as far as ties are averaged."""
+    """The end of the documents, of n sorted ones, that are tied with number ``first``.
+
+    It is the next document if ties are not averaged: then each document counts alone.
+    """
     cdef int64_t end = first + 1
     while task.averages and end < n and documents[end].score == documents[first].score:
         end += 1
@@ -380,7 +411,10 @@ cdef int64_t tie_end(
 cdef int64_t tie_size(
     const QueryTask* task, const double* score, int64_t n, double tied, int64_t n_found,
 ) noexcept nogil:
-    """The number of all documents in a tie, of which n_found are among the best documents."""
+    """The number of all documents in a tie, of which n_found are among the best documents.
+
+    ``score``, (n,): of all documents of the query. ``tied``: the score of the tie.
+    """
     cdef int64_t i, size = 0
     if not task.averages:
         return n_found
@@ -392,7 +426,11 @@ cdef int64_t tie_size(
 cdef void dcg_query(
     const QueryTask* task, int64_t query, int64_t start, int64_t n, double* work,
 ) noexcept nogil:
-    """The DCG of one query at all levels; tied documents have the mean gain of the tie."""
+    """The DCG of one query at all levels; tied documents have the mean gain of the tie.
+
+    ``start``, ``n``: its first document among all, and their number. Only the best ``n_top``
+    documents are sorted. If a tie continues behind them, its mean is that of all of its documents.
+    """
     cdef double* sums = work  # of the first 1, 2, ... documents
     cdef int64_t n_top = min(n, task.n_top)
     cdef const double* score = task.scores + start
@@ -425,7 +463,10 @@ cdef void dcg_query(
 cdef void set_metric_task(
     const int64_t[::1] at, bint averages, double[:, ::1] values_out, QueryTask* task_out,
 ) noexcept:
-    """Set the fields of a task that metrics use: levels and results."""
+    """Set the fields of a task that metrics use: levels and results.
+
+    For the arguments, read `dcg`.
+    """
     cdef int64_t k
     task_out.averages = averages
     task_out.n_top = 1
@@ -469,7 +510,10 @@ cdef void precision_query(
 ) noexcept nogil:
     """The average precision of one query at all levels.
 
-    In a tie, the relevant documents are equally likely to be at any of its places.
+    ``start``, ``n``: its first document among all, and their number. In a tie, the relevant
+    documents are equally likely to be at any of its places: so place i counts with the probability
+    that its document is relevant, times the expected precision there, given that. A document is hit
+    if it is relevant; ``n_ranked`` hits are before the tie.
     """
     cdef double* sums = work  # of the first 1, 2, ... documents
     cdef int64_t n_top = min(n, task.n_top)

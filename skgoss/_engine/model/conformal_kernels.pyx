@@ -14,8 +14,8 @@ cdef enum:
 
 # Conformity scores in groups, sorted in each group.
 cdef struct Groups:
-    int64_t n
-    const int64_t* start
+    int64_t n                 # groups
+    const int64_t* start      # (n + 1,): the first score of each group, and the end
     const double* score
     const double* weight      # the cumulative weight up to each score of a group
 
@@ -36,13 +36,18 @@ cdef struct ScoredRow:
 cdef inline double value(
     const Groups* groups, ScoredRow row, int64_t group, int64_t at,
 ) noexcept nogil:
+    """The value of score number ``at``, which is in this group, for a row."""
     return row.center[group] + groups.score[at] * row.scale[group]
 
 
 cdef inline double weight_up_to(
     const Groups* groups, ScoredRow row, double candidate, Span* spans_inout,
 ) noexcept nogil:
-    """The weight of the values up to a candidate; sets ``above`` of each span."""
+    """The weight of the values of all groups up to a candidate; sets ``above`` of each span.
+
+    ``spans_inout``, (n_groups,): only the positions in it are searched. Values of earlier positions
+    are at most the candidate, those of later ones are above it.
+    """
     cdef double weight = 0.0
     cdef int64_t group, first, stop, middle
     for group in range(groups.n):
@@ -60,7 +65,7 @@ cdef inline double weight_up_to(
 
 
 cdef inline int64_t widest(const Groups* groups, const Span* spans) noexcept nogil:
-    """The group with the most positions; -1 if no positions remain."""
+    """The group with the most positions in its span; -1 if no positions remain."""
     cdef int64_t group, found = -1, n = 0
     for group in range(groups.n):
         if spans[group].stop - spans[group].first > n:
@@ -76,7 +81,11 @@ cdef double quantile(
     """The smallest value whose cumulative weight over all groups is at least ``needed``.
 
     This is a binary search in several sorted groups at once. In each step, the candidate is the
-    middle value of the group with the most positions.
+    middle value of the group with the most positions. If it has enough weight, later positions are
+    removed from all spans, and otherwise earlier ones.
+
+    ``center``, ``scale``, (n_groups,): of the row. ``spans_out``, (n_groups,): work space. Infinity
+    if the total weight is smaller than ``needed``.
     """
     cdef ScoredRow row = ScoredRow(center, scale)
     cdef double candidate, found = INFINITY
@@ -102,14 +111,15 @@ cdef double quantile(
 cdef struct QuantileLoop:
     Groups groups
     const double* center      # (n_rows, n_groups)
-    const double* scale
-    const double* needed
+    const double* scale       # (n_rows, n_groups)
+    const double* needed      # (n_needed,): weights
     int64_t n_needed
     Span* spans               # (n_threads, n_groups)
     double* quantiles         # (n_rows, n_needed)
 
 
 cdef void quantile_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    """Compute the quantiles of the rows ``first`` to ``end``."""
     cdef QuantileLoop* loop = <QuantileLoop*>context
     cdef int64_t n_groups = loop.groups.n, row, k
     for row in range(first, end):

@@ -49,8 +49,9 @@
 enum { SHAP_NEAR, SHAP_FAR, SHAP_SQUARE, SHAP_ON_PATH, SHAP_WIDTH = SHAP_ON_PATH + 2 };
 #define SHAP_CONSTANTS (SHAP_WIDTH * SHAP_POINTS)
 
-/* Write the constants of all nodes of a tree at the points of a pass. They are the same for all
- * rows, so that divisions are computed once for each node. */
+/* Write the constants of all nodes of a tree at the points of a pass: known[q] is s, unknown[q] is
+ * 1 - s. They are the same for all rows, so that divisions are computed once for each node.
+ * table_out: SHAP_CONSTANTS doubles a node, in the order of the steps. */
 SIMD_KERNEL(shap_fill, (const shap_node *nodes, int64_t n_nodes, const double *known,
              const double *unknown, int with_pairs, double *table_out),
             (nodes, n_nodes, known, unknown, with_pairs, table_out))
@@ -84,14 +85,14 @@ typedef struct {
     const shap_pair *pairs;
     const shap_leaf_model *leaf_models;
     const shap_term *terms;
-    const double *table;
+    const double *table;    /* the constants of nodes, from shap_fill */
     const double *known;    /* s */
     const double *unknown;  /* 1 - s */
-    const double *weight;
+    const double *weight;   /* of the points */
     const double *minus_inverse; /* -1 / (1 - s), which is (o - z) / c for rows off the path */
-    const double *values;
+    const double *values;   /* the values of the block's rows in the columns that nodes test */
     int64_t stride;         /* between columns of values */
-    int n;
+    int n;                  /* points of the pass */
     double *P, *G;          /* (places, points, rows) */
     int64_t *goes_near, *followed; /* (depths, rows): masks, see shap_route */
     double *sum, *pair_sum; /* (slots, rows) and (pairs, rows) */
@@ -104,8 +105,8 @@ typedef struct {
 #define EACH_ROW for (int r = 0; r < SHAP_ROWS; r++)
 #endif
 
-/* Write masks of the rows that go to the near child, and of the rows that have followed the path at
- * all nodes above that test the same feature. */
+/* Write masks, all bits or none, of the rows that go to the near child, and of the rows that have
+ * followed the path at all nodes above that test the same feature. */
 static SIMD_INLINE void shap_route(const shap_run *run, const shap_step *step,
                                     int64_t *restrict near_out, int64_t *restrict followed_out)
 {
@@ -141,7 +142,9 @@ static SIMD_INLINE double shap_select_constant(const int is_first, int64_t near,
     return is_first ? chosen : shap_select(followed, chosen, off_path);
 }
 
-/* The step from a node down to its children: P_near = a P, P_far = P - P_near. */
+/* The step from a node down to its children: P_near = a P, P_far = P - P_near, at n quadrature
+ * points. It also stores the masks of `shap_route` for the step up. is_first: no node above tests
+ * the feature; far_is_leaf: the far child needs no P. */
 static SIMD_INLINE void shap_down(const shap_run *run, const shap_step *step, int n,
                                   const int is_first, const int far_is_leaf)
 {
@@ -173,7 +176,8 @@ static SIMD_INLINE void shap_down(const shap_run *run, const shap_step *step, in
 
 /* Add the interactions of a node's feature with the other features on its path. Each is the
  * derivative of the node's derivative by the probability s of the other feature, whose factor
- * s o + (1 - s) z = c has the derivative o - z: so `part` is multiplied by (o - z) / c. */
+ * s o + (1 - s) z = c has the derivative o - z: so `part` is multiplied by (o - z) / c.
+ * part: (n points, rows), the terms of the node's integral; factor: f of each row. */
 static SIMD_INLINE void shap_add_pairs(const shap_run *run, int64_t first_pair,
                                        int32_t n_pairs, int n, const double *restrict part,
                                        const double *restrict factor)
@@ -198,7 +202,9 @@ static SIMD_INLINE void shap_add_pairs(const shap_run *run, int64_t first_pair,
 }
 
 /* The step from the children up to a node: G = G_far + a (G_near - G_far), and f times the integral
- * of e P (G_near - G_far) is added to the SHAP value of its feature. */
+ * of e P (G_near - G_far) is added to the SHAP value of its feature: a sum over the n points of a
+ * pass, whose weights are factors of P since the root. is_fork: both children are leaves, so the
+ * constants of the table are G. */
 static SIMD_INLINE void shap_up(const shap_run *run, const shap_step *step, int n,
                                 const int is_first, const int far_is_leaf, const int is_fork,
                                 const int with_pairs)
@@ -244,8 +250,11 @@ static SIMD_INLINE void shap_up(const shap_run *run, const shap_step *step, int 
             if (with_pairs)
                 parts[q * SHAP_ROWS + r] = part;
         }
-    } EACH_ROW factor[r] = shap_select_constant(is_first, near[r], followed[r], near_factor,
-    far_factor, 0.0); EACH_ROW sum[r] += factor[r] * total[r]; if (with_pairs)
+    }
+    EACH_ROW factor[r]
+        = shap_select_constant(is_first, near[r], followed[r], near_factor, far_factor, 0.0);
+    EACH_ROW sum[r] += factor[r] * total[r];
+    if (with_pairs)
         shap_add_pairs(run, step->first_pair, step->n_pairs, n, parts, factor);
 }
 
@@ -264,8 +273,9 @@ static SIMD_INLINE void shap_term_values(const shap_run *run, const shap_term *t
         on_path_out[r], term->coefficient * (value[r] - term->mean), 0.0);
 }
 
-/* Write the factor of the terms' contributions in each row, and the contribution of each missing
- * column. */
+/* Write the factor of the terms' contributions in each row, which makes the value of a row stay
+ * within the bounds, and the contribution of each missing column: see the last paragraph at the
+ * top. */
 static SIMD_INLINE void shap_bound_terms(const shap_run *run, const shap_leaf_model *model,
                                         double *restrict factor_out,
                                         double *restrict missing_out)
@@ -346,6 +356,7 @@ static SIMD_INLINE void shap_dispatch(const shap_run *run, const shap_step *step
         shap_up(run, step, n, is_first, 0, 0, with_pairs);
 }
 
+/* All steps of a tree, in their order. */
 static SIMD_INLINE void shap_steps(const shap_run *run, int n, const int with_pairs)
 {
     for (int64_t i = 0; i < run->n_steps; i++) {

@@ -77,7 +77,12 @@ cdef class Explainer:
         return self.steps.pairs
 
     cdef int _make_rules(self, n_distinct) except -1:
-        """Make the quadrature rule of each tree: n points are exact for paths of 2 n features."""
+        """Make the quadrature rule of each tree: n points are exact for paths of 2 n features.
+
+        The integrand is a polynomial in s, of degree k - 1 on a path of k different features; n
+        points are exact up to degree 2 n - 1. ``n_distinct``, (n_trees,): the largest k of each
+        tree.
+        """
         cdef int64_t i
         found, index = np.unique((n_distinct + 1) // 2, return_inverse=True)
         cdef const int64_t[::1] n_points = found

@@ -56,10 +56,10 @@ cdef enum:
 
 # The arrays of a thread, which are parts of one allocation.
 cdef struct RowScratch:
-    double* slot_values
-    double* values
-    double* table
-    double* P
+    double* slot_values     # (rows,): work space of `fill_values`
+    double* values          # (columns, rows) of the tile
+    double* table           # the constants of a tree's nodes: `shap_fill`
+    double* P               # of a block: fields of `shap_run`
     double* G
     int64_t* goes_near
     int64_t* followed
@@ -67,7 +67,10 @@ cdef struct RowScratch:
 
 
 cdef size_t lay_out(const Call* call, char* memory, RowScratch* scratch_out) noexcept nogil:
-    """Divide a thread's memory into its arrays, each of whole cache lines; returns its bytes."""
+    """Divide a thread's memory into its arrays, each of whole cache lines; returns its bytes.
+
+    ``memory`` may be NULL, to find the number of bytes.
+    """
     cdef const StepTables* steps = call.steps
     cdef size_t rows = call.n_blocks * SHAP_ROWS
     cdef size_t weights = 2 * (steps.max_depth + 2) * SHAP_POINTS * SHAP_ROWS
@@ -106,7 +109,11 @@ cdef int64_t tile_blocks(const Call* call, int n_threads) noexcept nogil:
 cdef void explain_tree(
     const Call* call, int64_t tree, int64_t n_blocks, const RowScratch* scratch, Watch* watch
 ) noexcept nogil:
-    """Add the contributions of a tree to the sums of a tile's rows, block by block."""
+    """Add the contributions of a tree to the sums of a tile's n_blocks blocks of rows.
+
+    The points of the quadrature are taken in passes of up to SHAP_POINTS; each pass goes through
+    the whole tree.
+    """
     cdef const StepTables* steps = call.steps
     cdef const TreeRange* span = &steps.trees[tree]
     cdef const QuadratureRule* rule = &call.rules[call.tree_rule[tree]]
@@ -146,7 +153,12 @@ cdef void explain_tree(
 
 
 cdef void subtract_pairs(const Call* call, double* sum) noexcept nogil:
-    """Halve the sums of the pairs of a block, and subtract the halves from both features."""
+    """Halve the sums of the pairs of a block, and subtract the halves from both features.
+
+    An interaction is divided equally between two entries of a row's matrix, and the rest of a
+    feature's SHAP value is its main effect, so that each row of the matrix sums to the SHAP value.
+    ``sum``: (slots + pairs, SHAP_ROWS).
+    """
     cdef double* pair = sum + call.steps.n_slots * SHAP_ROWS
     cdef double* first
     cdef double* second
@@ -165,7 +177,10 @@ cdef void subtract_pairs(const Call* call, double* sum) noexcept nogil:
 cdef void write_values(
     const Call* call, const double* sum, int64_t start, int64_t n
 ) noexcept nogil:
-    """Write the values of a block's rows into the output."""
+    """Write the values of a block's rows into the output, divided by ``call.divisor``.
+
+    ``start``, ``n``: the block's first row, and its number of rows. ``sum``: see `subtract_pairs`.
+    """
     cdef const double* pair = sum + call.steps.n_slots * SHAP_ROWS
     cdef double* out
     cdef double value
@@ -183,7 +198,10 @@ cdef void write_values(
 
 
 cdef void explain_tile(const Call* call, int64_t start, char* memory, Watch* watch) noexcept nogil:
-    """Explain the rows of a tile that begins at ``start``, by all trees."""
+    """Explain the rows of a tile that begins at row ``start``, by all trees.
+
+    ``memory``: `lay_out` bytes.
+    """
     cdef RowScratch scratch
     cdef size_t size = (call.steps.n_slots + call.steps.n_pairs) * SHAP_ROWS
     cdef int64_t n_rows = min(call.n_rows - start, call.n_blocks * SHAP_ROWS)
@@ -223,6 +241,7 @@ cdef struct TileLoop:
 
 
 cdef void explain_body(void* context, Py_ssize_t start, Py_ssize_t end, int thread) noexcept nogil:
+    """Explain one tile, the rows ``start`` to ``end``."""
     cdef TileLoop* loop = <TileLoop*>context
     if not is_stopped(loop.watch):
         explain_tile(loop.call, start, loop.memory + loop.thread_bytes * thread, loop.watch)

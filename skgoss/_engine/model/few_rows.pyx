@@ -34,16 +34,17 @@ cdef struct Reading:
     int kind
 
 
+# A set of categories, as bits: category c is bit c % 32 of word c // 32.
 cdef struct Set:
     const uint32_t* words
     int64_t n_words
 
 
 cdef struct Trees:
-    const TestNode* nodes
-    const int32_t* roots      # (n_trees,)
-    const int64_t* first_leaf
-    const double* leaf_value
+    const TestNode* nodes     # of all trees
+    const int32_t* roots      # (n_trees,): numbers of nodes
+    const int64_t* first_leaf  # (n_trees,): numbers of leaves
+    const double* leaf_value  # of all leaves
     const Set* sets           # NULL: no node has a set of categories
     int n_scores
 
@@ -54,7 +55,9 @@ cdef struct Trees:
 cdef void read_values(
     const Reading* reading, const double* values, Py_ssize_t n, double* out, Py_ssize_t step,
 ) noexcept nogil:
-    """Write the values of a column as nodes read them, ``step`` doubles apart.
+    """Write the n values of a column as nodes read them, ``step`` doubles apart.
+
+    ``reading.kind``: see AS_CATEGORIES.
 
     Categories become whole numbers, and NaN becomes 0 if no value can be missing. Otherwise,
     missing values become -inf, which goes left at every threshold, or NaN, which goes right.
@@ -100,7 +103,11 @@ cdef inline int32_t next_node(
 cdef inline void walk_down(
     const Trees* trees, const double* row, int32_t* at_inout, bint with_sets,
 ) noexcept nogil:
-    """Go down WALK_WIDTH trees to the leaves; every other step checks for the end."""
+    """Go down WALK_WIDTH trees to the leaves; every other step checks for the end.
+
+    - ``row``: the row's values in the columns that nodes test.
+    - ``at_inout``, (WALK_WIDTH,): the roots; then the nodes of the leaves.
+    """
     cdef int k
     cdef int32_t moved = 1
     while moved:
@@ -115,7 +122,10 @@ cdef inline void walk_down(
 cdef inline void write_leaf(
     const Trees* trees, const Sink* sink, int64_t tree, Py_ssize_t row, int32_t leaf,
 ) noexcept nogil:
-    """Add the value of a row's leaf in a tree to a score, or write the leaf's number."""
+    """Add the value of a row's leaf in a tree to a score, or write the leaf's number.
+
+    ``leaf``: its number in the tree. Tree t belongs to score t % n_scores.
+    """
     if sink.scores != NULL:
         sink.scores[row * trees.n_scores + tree % trees.n_scores] += trees.leaf_value[
             trees.first_leaf[tree] + leaf]
@@ -126,7 +136,10 @@ cdef inline void write_leaf(
 cdef void run_row(
     const Trees* trees, const double* values, Py_ssize_t row, const Sink* sink,
 ) noexcept nogil:
-    """Run one row through all trees, WALK_WIDTH trees at a time."""
+    """Run one row through the trees of the sink, WALK_WIDTH trees at a time.
+
+    ``values``: the row's values in the columns that nodes test. ``row``: its number in the output.
+    """
     cdef int32_t at[WALK_WIDTH]
     cdef int64_t tree = sink.first_tree
     cdef int k
@@ -149,7 +162,10 @@ cdef void run_row(
 
 
 cdef inline int reading_of(uint8_t decision) noexcept nogil:
-    """How a node reads its column. If no value is missing, there is one kind for both sides."""
+    """How a node reads its column: a kind of `Reading`, from the bits of the node's decision.
+
+    If no value can be missing, there is one kind for both sides.
+    """
     cdef int missing = decision >> MISSING_SHIFT
     if decision & IS_CATEGORICAL:
         return AS_CATEGORIES
@@ -246,7 +262,7 @@ cdef class FewRowsPredictor:
         return 0
 
     cdef int fill_sets(self, const int64_t[::1] start) except -1:
-        """Set the words of each set of categories."""
+        """Set the words of each set of categories; ``start``: where those of each begin."""
         cdef int64_t n_sets = start.shape[0] - 1
         cdef int64_t i
         if n_sets == 0:
@@ -264,7 +280,10 @@ cdef class FewRowsPredictor:
         self, const int32_t[::1] left, const int32_t[::1] right, const double[::1] threshold,
         const int32_t* column, int32_t* index,
     ) noexcept:
-        """Lay out the nodes of all trees."""
+        """Lay out the nodes of all trees: see `flatten_tree` and `fill_trees` of predict.pyx.
+
+        ``column``, (n_nodes,): from `number_columns`. ``index``: work space of n_nodes numbers.
+        """
         cdef int64_t node
         cdef Py_ssize_t t
         for t in range(self.leaf_start.shape[0] - 1):
@@ -306,7 +325,7 @@ cdef class FewRowsPredictor:
                 Sink(NULL, &leaves_out[0, 0], first_tree, stop_tree))
 
     cdef int run(self, columns, Py_ssize_t n, Sink sink) except -1:
-        """Read the values of all rows, and run the rows through the trees."""
+        """Read the values of all n rows, and run the rows through the trees of the sink."""
         cdef InputColumns inputs = read_columns(columns)
         cdef Py_ssize_t width = 1 + self.n_readings
         cdef double* column = <double*> malloc((1 + width) * n * sizeof(double))

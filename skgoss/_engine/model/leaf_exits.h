@@ -2,7 +2,13 @@
  *
  * Before it, define EXITS_NAME, EXITS_VECTOR_BYTES and EXITS_TARGET (an attribute, or nothing). It
  * is included by leaves.h, which has the types. Four vectors of rows are processed at a time, so
- * that the remaining exits of a plane stay in registers. */
+ * that the remaining exits of a plane stay in registers.
+ *
+ * A plane is eight exits, a bit each. Each operation clears bits of `left`, the exits of the plane
+ * that remain for a row. A row's exit is the first that remains: the lowest bit of its first plane
+ * with a bit. `bits` is that byte, and `first` the number of the plane's first exit. At the end,
+ * the number of the lowest bit is found from the masks of the bytes whose numbers have bit 0, 1 or
+ * 2. */
 #if defined(__GNUC__)
 #define EXITS_VECTOR __attribute__((vector_size(EXITS_VECTOR_BYTES), aligned(1), may_alias))
 #define IS_TRUE(comparison) (comparison)

@@ -90,7 +90,9 @@ static SIMD_INLINE int32_t next_node(const WalkNode *nodes, int32_t at,
         + (((uint8_t)(code - node->test.low) & node->test.bits) > node->test.limit);
 }
 
-/* The leaves that the rows of a tile reach from their exits. Node e is the node of exit e. */
+/* The leaves that the rows of a tile reach from their exits. Node e is the node of exit e. n is
+ * rounded up to a multiple of WALK_WIDTH. Rows take two steps between checks whether any has moved.
+ * */
 static void walk_from_exits(const WalkNode *nodes, const uint8_t *exits,
                         const uint8_t *const *columns, int n, int32_t *leaf_out)
 {

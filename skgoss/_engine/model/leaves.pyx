@@ -38,7 +38,10 @@ ctypedef fused index_t:
 
 
 cdef void* append(Pile* pile, int64_t n, size_t size) except NULL nogil:
-    """Room for n more items at the end of a pile, which grows if it must."""
+    """Room for n more items of ``size`` bytes at the end of a pile (an array that grows).
+
+    Returns the address of the first of them; the others may have moved.
+    """
     cdef int64_t room
     cdef void* items
     if pile.items == NULL or pile.n + n > pile.room:
@@ -59,7 +62,7 @@ cdef void* append(Pile* pile, int64_t n, size_t size) except NULL nogil:
 cdef void count_leaves(
     const int32_t* left, const int32_t* right, int32_t n_nodes, int32_t* size_out,
 ) noexcept nogil:
-    """Write the number of leaves below each node."""
+    """Write the number of leaves below each inner node, whose children are later nodes or ~leaf."""
     cdef int32_t i
     for i in range(n_nodes - 1, -1, -1):
         size_out[i] = (size_out[left[i]] if left[i] >= 0 else 1) + (
@@ -69,7 +72,11 @@ cdef void count_leaves(
 cdef int32_t max_exit_size(
     const int32_t* size, int32_t n_nodes, int32_t* count,
 ) noexcept nogil:
-    """The smallest s for which the nodes with more than s leaves have at most MAX_EXITS exits."""
+    """The smallest s for which the nodes with more than s leaves have at most MAX_EXITS exits.
+
+    k nodes at the top of a binary tree have k + 1 exits. ``size``: the leaves below each node.
+    ``count``: work space of n_nodes + 2 numbers.
+    """
     cdef int32_t n_leaves = n_nodes + 1
     cdef int32_t n_above = 0
     cdef int32_t i, s
@@ -87,7 +94,10 @@ cdef void count_exits(
     const int32_t* left, const int32_t* right, const int32_t* size, int32_t n_nodes,
     int32_t max_size, int32_t* exits_out,
 ) noexcept nogil:
-    """Write the number of exits below each node; 1 for exits, which have up to max_size leaves."""
+    """Write the number of exits below each node; 1 for exits, which have up to max_size leaves.
+
+    ``size``: the leaves below each node.
+    """
     cdef int32_t i
     for i in range(n_nodes - 1, -1, -1):
         exits_out[i] = 1
@@ -114,7 +124,8 @@ cdef void number_exits(
 ) noexcept nogil:
     """Number the exits, those on a node's smaller side first.
 
-    Writes the first exit below each node, and the child at each exit.
+    ``exits``: the number of exits below each node. Writes the first exit below each node, and the
+    child at each exit: a node, or ~leaf.
     """
     cdef int32_t i, child, side, at
     first_out[0] = 0
@@ -136,7 +147,12 @@ cdef void flatten_tree(
     int32_t n_nodes, const int32_t* child, int32_t n_exits, int32_t* index_out,
     WalkNode* nodes_out,
 ) noexcept nogil:
-    """Write the nodes of the subtrees below exits: first their roots, then pairs of children."""
+    """Write the nodes of the subtrees below exits: first their roots, then pairs of children.
+
+    - ``exits``: of each node, the number of exits below it; 1: it is an exit, or below one.
+    - ``child``, (n_exits,): the node, or ~leaf, at each exit.
+    - ``index_out``, (n_nodes,): work space: where each node lies.
+    """
     cdef int32_t next_index = n_exits
     cdef int32_t i, side
     for i in range(n_exits):
@@ -164,11 +180,13 @@ cdef inline void place_child(
 
 
 cdef void clear_routes(Routes* routes) noexcept nogil:
+    """Remove all trees, and keep the memory."""
     routes.trees.n = routes.ops.n = routes.planes.n = 0
     routes.nodes.n = routes.order.n = routes.values.n = 0
 
 
 cdef void free_routes(Routes* routes) noexcept nogil:
+    """Free the memory of all tables."""
     free(routes.trees.items)
     free(routes.ops.items)
     free(routes.planes.items)
@@ -182,7 +200,11 @@ cdef int add_route(
     Routes* routes, const int32_t* left, const int32_t* right, const Test* tests,
     const double* leaf_value, int32_t n_leaves,
 ) except -1 nogil:
-    """Add one tree, which must be valid."""
+    """Add one tree of n_leaves leaves, which must be valid.
+
+    ``left``, ``right``, ``tests``, (n_leaves - 1,): the children (later nodes, or ~leaf) and the
+    test of each inner node.
+    """
     cdef int32_t n_nodes = n_leaves - 1
     cdef int32_t n_exits, max_size, i
     cdef int32_t* order
@@ -224,7 +246,12 @@ cdef int write_masks(
 ) except -1 nogil:
     """Write the operations of one tree, sorted by plane; in a plane, plain operations come first.
 
-    `at` is work space for two numbers for each plane.
+    A plane is eight neighboring exits, a byte of the mask of exits. A node has an operation in each
+    plane where its test removes exits.
+
+    - ``first``, ``exits``: of each node, the first exit below it, and their number.
+    - ``at``: work space for two numbers for each plane: the places of its next plain and its next
+      other operation.
     """
     cdef Plane* planes = <Plane*> append(&routes.planes, n_planes, sizeof(Plane))
     cdef MaskOp* ops
@@ -262,7 +289,10 @@ cdef void add_values(
     const Routes* routes, int64_t tree, const uint8_t* const* columns, int n, int64_t step,
     double* score_inout,
 ) noexcept nogil:
-    """Add the values of the rows' leaves to scores that are ``step`` apart."""
+    """Add the values of the leaves of n rows in a tree to scores that are ``step`` apart.
+
+    ``columns``: of the tile's columns of bytes, the address of each.
+    """
     cdef const Route* route = <const Route*> routes.trees.items + tree
     cdef const double* values = <const double*> routes.values.items + route.first_leaf
     cdef uint8_t exits[LEAF_TILE]
@@ -279,7 +309,10 @@ cdef void write_leaves(
     const Routes* routes, int64_t tree, const uint8_t* const* columns, int n, int64_t step,
     int32_t* leaf_out,
 ) noexcept nogil:
-    """Write the numbers of the rows' leaves, ``step`` elements apart."""
+    """Write the numbers of the leaves of n rows in a tree, ``step`` elements apart.
+
+    ``columns``: of the tile's columns of bytes, the address of each.
+    """
     cdef const Route* route = <const Route*> routes.trees.items + tree
     cdef const int32_t* order = <const int32_t*> routes.order.items + route.first_leaf
     cdef uint8_t exits[LEAF_TILE]
@@ -328,7 +361,10 @@ cdef inline int32_t n_removed(
 
 
 cdef inline MaskOp mask_op(const Test* test, int begin, int end, bint is_flipped) noexcept nogil:
-    """Remove the exits `begin` to `end` - 1 for rows that go right; if flipped, left."""
+    """Remove the exits ``begin`` to ``end`` - 1 of a plane (0 to 7) for rows that go right.
+
+    If flipped, for rows that go left.
+    """
     cdef uint8_t kept = <uint8_t> (0xFF ^ ((1 << end) - (1 << begin)))
     return MaskOp(test[0], kept if is_flipped else 0xFF, 0xFF ^ kept)
 

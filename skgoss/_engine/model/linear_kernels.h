@@ -15,7 +15,10 @@
 #define LINEAR_ROWS 256
 /* The number of lanes of a sum, whatever the instruction set. */
 #define LINEAR_WIDTH 8
-/* Copy the values of n rows in p columns into a block. */
+
+/* Copy the values of n rows in p columns into a block, column by column, LINEAR_ROWS apart. address
+ * and stride: where the first value of each feature's column lies, and the bytes between its
+ * values; feature: of each of the p columns. */
 static void load_columns(const uint64_t *address, const int64_t *stride, const int32_t *feature,
                          int64_t p, const uint32_t *rows, ptrdiff_t n, double *block_out)
 {
@@ -88,8 +91,8 @@ static SIMD_INLINE double linear_masked(double value, uint64_t mask)
     return value;
 }
 
-/* Means of p columns in the whole rows, counted from the first of these: exact where all are
- * alike. */
+/* Means of p columns in the whole rows of a block, of which there is at least one: n_whole. They
+ * are counted from the value of the first whole row, so that the mean of equal values is exact. */
 SIMD_KERNEL(find_centers, (const double *block, const uint64_t *whole, ptrdiff_t n,
              int64_t n_whole, int64_t p, double *center_out),
             (block, whole, n, n_whole, p, center_out))
@@ -122,11 +125,12 @@ typedef struct {
     double *moment;
 } LeafSums;
 
-/* Add the sums of the whole rows of a block. It has p columns, then gradients and hessians, and
- * room for whole lanes. */
+/* Add the sums of the whole rows of a block of n rows. source: the block's p columns. block:
+ * gradients and hessians behind p columns of work space. Rows that are not whole are set to 0
+ * there. center: of each column. */
 SIMD_KERNEL(add_products, (const double *source, const uint64_t *whole, double *block,
-             ptrdiff_t n, int64_t p, const double *center, LeafSums *sums),
-            (source, whole, block, n, p, center, sums))
+             ptrdiff_t n, int64_t p, const double *center, LeafSums *sums_inout),
+            (source, whole, block, n, p, center, sums_inout))
 {
     const ptrdiff_t padded = (n + LINEAR_WIDTH - 1) / LINEAR_WIDTH * LINEAR_WIDTH;
     double *gradient = block + p * LINEAR_ROWS;
@@ -138,8 +142,8 @@ SIMD_KERNEL(add_products, (const double *source, const uint64_t *whole, double *
     }
     for (ptrdiff_t i = n; i < padded; i++)
         gradient[i] = hessian[i] = 0.0;
-    sums->gradient += linear_sum(gradient, padded);
-    sums->hessian += linear_sum(hessian, padded);
+    sums_inout->gradient += linear_sum(gradient, padded);
+    sums_inout->hessian += linear_sum(hessian, padded);
     for (int64_t j = 0; j < p; j++) {
         double *x = block + j * LINEAR_ROWS;
         for (ptrdiff_t i = 0; i < n; i++)
@@ -148,16 +152,17 @@ SIMD_KERNEL(add_products, (const double *source, const uint64_t *whole, double *
             x[i] = 0.0;
         for (ptrdiff_t i = 0; i < padded; i++)
             weighted[i] = hessian[i] * x[i];
-        sums->plain[j] += linear_sum(x, padded);
-        sums->weighted[j] += linear_sum(weighted, padded);
-        sums->slope[j] += linear_dot(gradient, x, padded);
+        sums_inout->plain[j] += linear_sum(x, padded);
+        sums_inout->weighted[j] += linear_sum(weighted, padded);
+        sums_inout->slope[j] += linear_dot(gradient, x, padded);
         for (int64_t k = 0; k <= j; k++)
-            sums->moment[j * p + k] += linear_dot(weighted, block + k * LINEAR_ROWS, padded);
+            sums_inout->moment[j * p + k] += linear_dot(weighted, block + k * LINEAR_ROWS, padded);
     }
 }
 
-/* The values of n rows of a leaf, NaN where they are not finite. In a model that `is_fitted` here,
- * columns with a coefficient of 0 are not used, so they need not be finite. */
+/* The values of n rows of a leaf, constant + sum_j coefficient_j x_j over p columns of a block, NaN
+ * where they are not finite. In a model that `is_fitted` here, columns with a coefficient of 0 are
+ * not used, so they need not be finite. */
 SIMD_KERNEL(model_values, (const double *block, ptrdiff_t n, int64_t p,
              const double *coefficient, double constant, int is_fitted,
              double *restrict value_out),
@@ -184,8 +189,8 @@ typedef struct {
 /* Adds the sums of n rows whose scores change by these values, or by the fallback where they are
  * NaN. */
 SIMD_KERNEL(add_changes, (const double *value, double fallback, const double *gradient,
-             const double *hessian, ptrdiff_t n, ChangeSums *sums),
-            (value, fallback, gradient, hessian, n, sums))
+             const double *hessian, ptrdiff_t n, ChangeSums *sums_inout),
+            (value, fallback, gradient, hessian, n, sums_inout))
 {
     const ptrdiff_t even = n / LINEAR_WIDTH * LINEAR_WIDTH;
     double slope[LINEAR_WIDTH] = {0.0}, curve[LINEAR_WIDTH] = {0.0};
@@ -203,26 +208,26 @@ SIMD_KERNEL(add_changes, (const double *value, double fallback, const double *gr
     }
     for (ptrdiff_t i = 0; i < n; i++)
         n_values += value[i] == value[i];
-    sums->slope += linear_total(slope);
-    sums->curve += linear_total(curve);
-    sums->n_values += n_values;
+    sums_inout->slope += linear_total(slope);
+    sums_inout->curve += linear_total(curve);
+    sums_inout->n_values += n_values;
 }
 
-/* Clips the values of a leaf to its bounds, or replaces them by the fallback if they are NaN. Bounds
- * that are NaN have no effect. */
-SIMD_KERNEL(bound_values, (double *value, ptrdiff_t n, double lower, double upper,
+/* Clips the values of a leaf to its bounds, or replaces them by the fallback if they are NaN.
+ * Bounds that are NaN have no effect. */
+SIMD_KERNEL(bound_values, (double *value_inout, ptrdiff_t n, double lower, double upper,
              double fallback),
-            (value, n, lower, upper, fallback))
+            (value_inout, n, lower, upper, fallback))
 {
     for (ptrdiff_t i = 0; i < n; i++) {
-        double v = value[i];
+        double v = value_inout[i];
         v = v < lower ? lower : v;
         v = v > upper ? upper : v;
-        value[i] = v == v ? v : fallback;
+        value_inout[i] = v == v ? v : fallback;
     }
 }
 
-/* The smallest and the largest of n values; NaN is ignored. */
+/* Extend a range, *lower_inout to *upper_inout, by n values; NaN is ignored. */
 SIMD_KERNEL(find_range, (const double *value, ptrdiff_t n, double *lower_inout,
              double *upper_inout),
             (value, n, lower_inout, upper_inout))

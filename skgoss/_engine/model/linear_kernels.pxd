@@ -18,15 +18,17 @@ cdef struct LeafRows:
     int64_t n               # rows
 
 
+# The derivatives of the loss of all rows of the data, by row.
 cdef struct Derivatives:
     const float* gradient
     const float* hessian    # NULL: ones
     const double* weight    # multiplies both; NULL: ones
 
 
+# The options of a leaf's fit.
 cdef struct Rates:
-    double penalty
-    double rate
+    double penalty               # on the squares of the coefficients
+    double rate                  # what coefficients and constants are multiplied by
     double self_concordance      # of the loss: limits the steps in `shortened`
     int64_t min_rows             # with values in all columns of a model
 
@@ -43,11 +45,11 @@ cdef struct LeafModel:
 
 # The models of the leaves of one or more trees.
 cdef struct LeafModels:
-    const int64_t* start
+    const int64_t* start        # of each leaf: where its columns begin in the next two arrays
     const int32_t* feature
     const double* coefficient
-    const double* constant
-    const double* lower
+    const double* constant      # of each leaf
+    const double* lower         # of each leaf, the bounds of its values; NaN: none
     const double* upper
 
 
@@ -79,7 +81,7 @@ cdef int64_t keep_slopes(
 
 
 cdef inline LeafModels models_from(const LeafModels* models, int64_t first_leaf) noexcept nogil:
-    """The models of a leaf and of those after it."""
+    """The models of leaf ``first_leaf`` and of those after it; leaf 0 of the result is this one."""
     return LeafModels(
         models.start + first_leaf, models.feature, models.coefficient,
         models.constant + first_leaf, models.lower + first_leaf, models.upper + first_leaf)
@@ -107,7 +109,7 @@ cdef inline double bounded(
 cdef inline double value_of(
     const Values* values, const LeafModels* models, int64_t leaf, int64_t row, double fallback,
 ) noexcept nogil:
-    """The value of one row in its leaf."""
+    """The value of one row in its leaf; ``fallback`` if it misses one of the leaf's columns."""
     cdef double value = models.constant[leaf]
     cdef int64_t j
     for j in range(models.start[leaf], models.start[leaf + 1]):

@@ -2,7 +2,14 @@
 
 A leaf's model is the Newton step of the loss in the coefficients, with a ridge penalty (Shi, Li
 and Li, "Gradient boosting with piece-wise linear regression trees", IJCAI 2019): normal equations
-of columns counted from their means, which are solved by Cholesky's factor.
+of columns counted from their means, which are solved by Cholesky's factor. The value of a row is
+
+    constant + sum of coefficient_j * (value of the row in column j),
+
+clipped to bounds. Rows without a finite value in one of these columns get the leaf's fallback, the
+value of a constant leaf. Rows with finite values in all of them are called whole.
+
+Comments count values "from" a center: the difference to it, which loses fewer digits in products.
 
 Columns are float64, each with an address and a stride of its own. In a fit each leaf is computed by
 one thread, so sums do not depend on the number of threads.
@@ -85,12 +92,12 @@ cdef double BOUND_MARGIN = 0.5
 # A thread's memory, for leaves of p columns.
 cdef struct LeafScratch:
     double* center
-    double* sum         # of the columns from their centers, weighted by hessians
+    double* sum         # of the columns from their centers, weighted by hessians; p numbers
     double* scale       # makes the diagonal of moments 1; 0: a column has no slope
     double* moment      # p x p, the lower triangle
-    double* block       # p + 2 columns of LINEAR_ROWS
-    double* value       # of the rows
-    double* kept        # p columns of LINEAR_ROWS for each block of rows
+    double* block       # p + 2 columns of LINEAR_ROWS: one block of rows, gradients and hessians
+    double* value       # of the rows, in the leaf's model
+    double* kept        # p columns of LINEAR_ROWS for each block of rows: all values of the leaf
 
 
 # ------------------------------------------------------------------ fit
@@ -100,7 +107,10 @@ cdef void load_derivatives(
     const Derivatives* derivatives, const uint32_t* rows, int64_t n, double* gradient_out,
     double* hessian_out,
 ) noexcept nogil:
-    """Copy the gradients and hessians of some rows, times their weights."""
+    """Copy the gradients and hessians of n rows, times their weights.
+
+    ``rows``, (n,): their numbers in the data.
+    """
     cdef int64_t i
     for i in range(n):
         gradient_out[i] = derivatives.gradient[rows[i]]
@@ -117,8 +127,9 @@ cdef int64_t sum_rows(
 ) noexcept nogil:
     """Sum over the whole rows of a leaf, those without missing values; returns their number.
 
-    Columns are counted from centers, which are written to ``scratch.center``. The values of all
-    rows are written to ``scratch.kept``.
+    Columns are counted from centers, the means in the first block with a whole row, which are
+    written to ``scratch.center``. The values of all rows are written to ``scratch.kept``. ``leaf``
+    has the columns and rows of the leaf.
     """
     cdef int64_t p = leaf.p
     cdef double* gradient = scratch.block + p * LINEAR_ROWS
@@ -151,8 +162,15 @@ cdef double move_to_means(
 ) noexcept nogil:
     """Count columns from their means, which become the centers; add the penalty, and scale.
 
-    Returns the smallest fraction of a column's mean square that is variance, or 0 if a column is
-    far from 0 compared with its variance (SAFE_DISTANCE).
+    With the mean m of a column, weighted by hessians h, sums over rows change as
+
+        slope_j:      sum of g (x - m) = sum of g x - m * sum of g,
+        moment_j,k:   sum of h (x_j - m_j) (x_k - m_k) = sum of h x_j x_k - m_j * sum of h x_k.
+
+    ``penalty`` is added to the diagonal of moments. ``scratch.scale`` gets 1 / sqrt(diagonal), or 0
+    for a column that hardly varies and so gets no slope. Returns the smallest fraction of a
+    column's mean square that is variance, or 0 if a column is far from 0 compared with its variance
+    (SAFE_DISTANCE).
     """
     cdef double mean, square, remainder, distance, min_fraction = 1.0
     cdef double* row
@@ -180,9 +198,11 @@ cdef double move_to_means(
 cdef double factor(int64_t p, const double* scale, double* moment_inout) noexcept nogil:
     """Cholesky's factor of the moments, whose diagonal is scaled to 1.
 
-    Its diagonal is inverted. The rows of columns that those before them determine, or that have no
-    scale, become zero. Returns the smallest fraction of the variance of another column that those
-    before it do not explain.
+    ``moment_inout``: p x p, row by row, of which only the lower triangle is used; it becomes the
+    factor L with L L^T = moments, but its diagonal is inverted. ``scale``, (p,): factors of the
+    columns; 0: the column has no slope. The rows of columns that those before them determine, or
+    that have no scale, become zero. Returns the smallest fraction of the variance of another column
+    that those before it do not explain.
     """
     cdef double remainder, min_fraction = 1.0
     cdef double* row
@@ -211,6 +231,7 @@ cdef void solve(
 ) noexcept nogil:
     """Turn sums of gradients into coefficients: minus the inverse of the moments times the sums.
 
+    ``slope_inout``, (p,): of each column, the sum of gradients times values; then its coefficient.
     ``moment`` is what `factor` has written: a lower triangle by rows, whose diagonal is inverted.
     Columns whose rows are zero get the coefficient 0.
     """
@@ -238,7 +259,12 @@ cdef bint solve_leaf(
 ) noexcept nogil:
     """Compute the Newton step of a leaf from its sums; False: it has none.
 
-    It is accurate if its rounding errors are small compared with it.
+    - ``n_whole``: the rows that were summed.
+    - ``sums``: those of `sum_rows`; overwritten. ``sums.slope`` is ``model_out.coefficient``, and
+      ``sums.plain`` is ``model_out.mean``.
+    - ``model_out``: gets the coefficients, the means, and the constant, which is the value at 0:
+      the step -g / h of the rows together, minus what the coefficients give at the centers.
+    - ``is_accurate_out``: whether rounding errors are small compared with the step.
     """
     cdef double* coefficient = model_out.coefficient
     cdef double constant, kept
@@ -263,7 +289,7 @@ cdef bint solve_leaf(
 cdef void multiply(
     const LeafRows* leaf, double factor, const LeafModel* model_inout,
 ) noexcept nogil:
-    """Multiply the constant and the coefficients of a model."""
+    """Multiply the constant and the p coefficients of a leaf's model."""
     cdef int64_t j
     model_inout.constant[0] *= factor
     for j in range(leaf.p):
@@ -284,6 +310,10 @@ cdef double shortened(const Rates* rates, double lower, double upper) noexcept n
     step of a row, and D the largest |d|. A fraction t of all steps changes the loss of the leaf by
     no more than the sum of h d^2 times (exp(c t D) - c t D - 1) / (c D)^2 - t. This falls up to
     t = log(1 + c D) / (c D). For one value it is the limit of a constant leaf.
+
+    ``lower``, ``upper``: the smallest and the largest value in the leaf's rows. These are steps
+    times ``rates.rate``, the learning rate, so a result of 1 or more (then 1) leaves them as they
+    are.
     """
     cdef double max_step = rates.self_concordance * max(fabs(lower), fabs(upper)) / rates.rate
     if not 0.0 < max_step < INFINITY:
@@ -297,7 +327,8 @@ cdef void find_values(
 ) noexcept nogil:
     """Compute the values of a leaf's rows, NaN for those that miss a column, and their range.
 
-    The range is that of the rows with a weight above 0.
+    Values are written to ``scratch.value``. The range is that of the rows with a weight above 0;
+    ``weight`` has the weight of each row of the data, NULL: 1.
     """
     cdef const uint32_t* rows
     cdef double* value
@@ -322,7 +353,10 @@ cdef ChangeSums sum_changes(
     const LeafRows* leaf, const Derivatives* derivatives, double fallback,
     const LeafScratch* scratch,
 ) noexcept nogil:
-    """Sum the changes of the loss of a leaf's rows by their values."""
+    """Sum the changes of the loss of a leaf's rows by their values (`ChangeSums`).
+
+    Values are in ``scratch.value``; rows whose value is NaN get ``fallback``.
+    """
     cdef double* gradient = scratch.block
     cdef double* hessian = gradient + LINEAR_ROWS
     cdef ChangeSums sums = ChangeSums(0.0, 0.0, 0)
@@ -335,7 +369,7 @@ cdef ChangeSums sum_changes(
 
 
 cdef void exclude(LeafRows* leaf_inout, int64_t j) noexcept nogil:
-    """Exclude a column from the fit: move it behind the others."""
+    """Exclude column j of a leaf from the fit: move its feature behind the others."""
     cdef int32_t feature = leaf_inout.feature[j]
     cdef int64_t k
     leaf_inout.p -= 1
@@ -345,7 +379,10 @@ cdef void exclude(LeafRows* leaf_inout, int64_t j) noexcept nogil:
 
 
 cdef void exclude_rarest(LeafRows* leaf_inout, const LeafScratch* scratch) noexcept nogil:
-    """Exclude the columns with the largest number of missing values."""
+    """Exclude the columns with the largest number of missing values in the leaf's rows.
+
+    It reads the values in ``scratch.kept``.
+    """
     cdef double* n_missing = scratch.sum
     cdef double max_missing = 0.0
     cdef const double* column
@@ -365,7 +402,7 @@ cdef void exclude_rarest(LeafRows* leaf_inout, const LeafScratch* scratch) noexc
 
 
 cdef void exclude_flat(LeafRows* leaf_inout, const double* coefficient) noexcept nogil:
-    """Exclude the columns without a slope."""
+    """Exclude the columns without a slope, whose coefficient is 0."""
     cdef int64_t j
     for j in range(leaf_inout.p - 1, -1, -1):
         if coefficient[j] == 0.0:
@@ -375,7 +412,9 @@ cdef void exclude_flat(LeafRows* leaf_inout, const double* coefficient) noexcept
 cdef bint lowers_loss(const Rates* rates, const ChangeSums* sums, double longest) noexcept nogil:
     """Whether changes of scores, of which ``longest`` is the largest, cannot raise the loss.
 
-    By the bound of `shortened`, which is exact if the loss is quadratic.
+    By the bound of `shortened`, which is exact if the loss is quadratic: with changes v of the
+    scores, the loss changes by at most the sum of g v, plus the sum of h v^2 times growth(c
+    longest), which is 1/2 for c = 0.
     """
     return sums.slope + sums.curve * growth(rates.self_concordance * longest) <= 0
 
@@ -389,6 +428,14 @@ cdef bint fit_model(
 
     Only the rows that a model is fitted on get values of it. So columns that too many rows miss, or
     without a slope but with missing values, are excluded, and the model is fitted again.
+
+    - ``leaf_inout``: its columns and rows; excluded columns move to the end, and ``p`` falls.
+    - ``lower_out``, ``upper_out``: the smallest and the largest value in its rows.
+    - ``model_out``: ``fallback`` is the value of the constant leaf, which rows that are not whole
+      get.
+
+    It also stays constant if, with rows that miss a column or with large rounding errors, the model
+    could raise the loss.
     """
     cdef LeafSums sums = LeafSums(
         0.0, 0.0, model_out.mean, scratch.sum, model_out.coefficient, scratch.moment)
@@ -434,6 +481,7 @@ cdef bint fit_model(
 
 
 cdef int64_t fit_memory(int64_t p, int64_t n) noexcept nogil:
+    """The doubles of memory that fitting a leaf of n rows and p columns needs: `LeafScratch`."""
     cdef int64_t n_blocks = (n + LINEAR_ROWS - 1) // LINEAR_ROWS
     return p * (p + 3) + (p + 2 + (p + 1) * n_blocks) * LINEAR_ROWS
 
@@ -442,6 +490,14 @@ cdef void fit_or_keep_constant(
     const Values* values, const LeafRows* leaf, const Derivatives* derivatives,
     const Rates* rates, const LeafModel* model_out, double* memory, double* score,
 ) noexcept nogil:
+    """Fit one leaf, or make it constant, and add its values to the scores of its rows.
+
+    - ``leaf``: its columns (excluded ones move to the end) and rows.
+    - ``model_out``: coefficients of excluded columns become 0; the bounds are wider than the range
+      of the values by BOUND_MARGIN. ``fallback`` is an argument.
+    - ``memory``: `fit_memory` doubles.
+    - ``score``, by row of the data; NULL: nothing is added.
+    """
     cdef int64_t p = leaf.p
     cdef double* block = memory + p * (p + 3)
     cdef double* value = block + (p + 2) * LINEAR_ROWS
@@ -471,6 +527,7 @@ cdef void fit_or_keep_constant(
 
 
 cdef struct LeafLoop:
+    # The arguments of `fit`.
     const int64_t* order      # in which leaves are fitted
     Values values
     const int64_t* start
@@ -488,6 +545,7 @@ cdef struct LeafLoop:
 
 
 cdef void fit_body(void* context, Py_ssize_t i, Py_ssize_t end, int thread) noexcept nogil:
+    """Fit the leaf that is number i in the order of the loop."""
     cdef LeafLoop* loop = <LeafLoop*>context
     cdef int64_t k = loop.order[i]
     cdef int64_t first = loop.start[k]
@@ -505,7 +563,10 @@ cdef void fit_body(void* context, Py_ssize_t i, Py_ssize_t end, int thread) noex
 
 
 cdef int64_t max_fit_memory(const int64_t[::1] start, const int64_t[::1] row_start) noexcept:
-    """The doubles of memory that the largest leaf needs."""
+    """The doubles of memory that the largest leaf needs.
+
+    ``start``, ``row_start``, (n_leaves + 1,): where the columns and the rows of each leaf begin.
+    """
     cdef int64_t size = 0, k
     for k in range(start.shape[0] - 1):
         size = max(
@@ -528,11 +589,11 @@ def fit(
     that those before it determine gets no slope, and columns that too many rows miss are not part
     of the model: see `fit_model`.
 
-    - ``address``, (n_features,).
-    - ``stride``, (n_features,): bytes between the float64 values of a column; columns that no leaf
-      uses are not read.
+    - ``address``, (n_features,): where the first float64 value of each column lies.
+    - ``stride``, (n_features,): bytes between the values of a column; columns that no leaf uses are
+      not read.
     - ``start_inout``, (n_leaves + 1,): where the columns of each leaf begin in ``feature_inout``.
-    - ``feature_inout``, (n_used,).
+    - ``feature_inout``, (n_used,): the columns of the leaves; those with slopes come first.
     - ``row_start``, (n_leaves + 1,): where the rows of each leaf begin in ``rows``.
     - ``rows``, (m,): the rows that count.
     - ``gradient``, (n,): of all rows.
@@ -589,6 +650,14 @@ def fit(
 cdef int64_t keep_slopes(
     int64_t n_leaves, const LeafModel* models, int64_t* start_inout, int32_t* feature_inout,
 ) noexcept:
+    """Move the coefficients that are not 0 to the front, with their features and means.
+
+    - ``models``: of the first leaf; those of the others follow it.
+    - ``start_inout``, (n_leaves + 1,): where the columns of each leaf begin; updated.
+    - ``feature_inout``: the features of the columns.
+
+    Returns where the last leaf's end.
+    """
     cdef int64_t j, k, begin = start_inout[0], n = begin
     for k in range(n_leaves):
         for j in range(begin, start_inout[k + 1]):
@@ -609,7 +678,12 @@ cdef void add_leaf(
     const Values* values, const LeafModels* models, int64_t leaf, double fallback,
     const uint32_t* rows, int64_t n, double* memory, int64_t step, double* score_inout,
 ) noexcept nogil:
-    """Add the values of one leaf to the scores of its rows."""
+    """Add the values of one leaf to the scores of n rows, whose numbers are ``rows``.
+
+    - ``fallback``: the value of rows that are not whole.
+    - ``memory``: LINEAR_ROWS doubles for each of the leaf's columns, and as many for values.
+    - ``step``: the numbers from the score of a row to that of the next.
+    """
     cdef int64_t first = models.start[leaf]
     cdef int64_t p = models.start[leaf + 1] - first
     cdef double* block = memory + LINEAR_ROWS
@@ -629,7 +703,12 @@ cdef void group_rows(
     const int32_t* leaf, const uint32_t* rows, int64_t n, int64_t n_leaves,
     uint32_t* grouped_out, int64_t* stop_out,
 ) noexcept nogil:
-    """Put rows in the order of their leaves, and find where those of each leaf end."""
+    """Put n rows in the order of their leaves, and find where those of each leaf end.
+
+    - ``leaf``, ``rows``, (n,): the leaf and the number of each row.
+    - ``grouped_out``, (n,): the numbers of the rows.
+    - ``stop_out``, (n_leaves + 1,): where those of leaf k end; the last element is not used.
+    """
     cdef int64_t i, k
     memset(stop_out, 0, (n_leaves + 1) * sizeof(int64_t))
     for i in range(n):
@@ -643,6 +722,7 @@ cdef void group_rows(
 
 
 cdef int64_t add_memory(const LeafModels* models, int64_t n_leaves, int64_t n) noexcept nogil:
+    """The doubles of memory that `add_model_values` needs for up to n rows of a tree."""
     cdef int64_t p = 0, k
     for k in range(n_leaves):
         p = max(p, models.start[k + 1] - models.start[k])
@@ -654,6 +734,16 @@ cdef void add_model_values(
     int64_t value_step, const int32_t* leaf, const uint32_t* rows, int64_t n, double* memory,
     int64_t step, double* score_inout,
 ) noexcept nogil:
+    """Add the values of n rows in a tree of linear leaves to their scores.
+
+    - ``models``: those of the tree's leaves.
+    - ``leaf_value``: of each leaf, ``value_step`` doubles apart: of rows that are not whole.
+    - ``leaf``, ``rows``, (n,): the leaf of each row, and its number among the values and scores.
+    - ``memory``: `add_memory` doubles.
+    - ``step``: the doubles from the score of a row to that of the next.
+
+    Many rows are put in the order of their leaves, and each leaf is computed in vectors of rows.
+    """
     cdef int64_t* stop = <int64_t*>memory
     cdef uint32_t* grouped = <uint32_t*>(memory + n_leaves + 1)
     cdef int64_t i, k, begin = 0
@@ -671,6 +761,7 @@ cdef void add_model_values(
 
 
 cdef struct AddLoop:
+    # The arguments of `add`.
     Values values
     LeafModels models
     const double* leaf_value

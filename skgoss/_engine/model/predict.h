@@ -20,8 +20,8 @@
 /* The meanings of "missing": none, where NaN counts as 0; zeros and NaN; and else NaN. */
 enum { MISSING_NONE = 0, MISSING_ZERO = 1 };
 
-/* The number of n > 0 ascending thresholds that are below each value: a binary search, of which all
- * rows of a tile take each step together. */
+/* The number of n > 0 ascending thresholds that are below each of LEAF_TILE values: a binary
+ * search, of which all rows of a tile take each step together. */
 SIMD_KERNEL(rank_values, (const double *restrict threshold, int64_t n,
              const double *restrict value, int64_t *restrict rank_out),
             (threshold, n, value, rank_out))
@@ -37,24 +37,25 @@ SIMD_KERNEL(rank_values, (const double *restrict threshold, int64_t n,
         rank_out[r] += threshold[rank_out[r]] < value[r];
 }
 
-/* Write 0xFF for missing values, else 0, and 0xFF into *any_out if there is a missing value. NaN
- * becomes 0 if no value can be missing. */
-SIMD_KERNEL(find_missing, (int missing, double zero, double *restrict value,
+/* Write 0xFF for missing values of a tile, else 0, and 0xFF into *any_out if there is a missing
+ * value. missing: what counts as missing (see above); zero: the largest size that counts as zero.
+ * NaN becomes 0 if no value can be missing. */
+SIMD_KERNEL(find_missing, (int missing, double zero, double *restrict value_inout,
              uint8_t *restrict missing_out, uint8_t *restrict any_out),
-            (missing, zero, value, missing_out, any_out))
+            (missing, zero, value_inout, missing_out, any_out))
 {
     uint8_t any = 0;
     if (missing == MISSING_NONE)
         for (int r = 0; r < LEAF_TILE; r++) {
-            value[r] = value[r] == value[r] ? value[r] : 0.0;
+            value_inout[r] = value_inout[r] == value_inout[r] ? value_inout[r] : 0.0;
             missing_out[r] = 0;
         }
     else if (missing == MISSING_ZERO)
         for (int r = 0; r < LEAF_TILE; r++)
-            missing_out[r] = fabs(value[r]) > zero ? 0 : 0xFF;
+            missing_out[r] = fabs(value_inout[r]) > zero ? 0 : 0xFF;
     else
         for (int r = 0; r < LEAF_TILE; r++)
-            missing_out[r] = value[r] == value[r] ? 0 : 0xFF;
+            missing_out[r] = value_inout[r] == value_inout[r] ? 0 : 0xFF;
     for (int r = 0; r < LEAF_TILE; r++)
         any |= missing_out[r];
     *any_out = any;
@@ -74,7 +75,7 @@ SIMD_KERNEL(ranks_to_bytes, (const int64_t *restrict rank, int64_t first,
     }
 }
 
-/* Write one of the eight bytes of each word. */
+/* Write one of the eight bytes of each word of a tile: the one that begins at bit `shift`. */
 SIMD_KERNEL(words_to_bytes, (const uint64_t *restrict word, int shift,
              uint8_t *restrict byte_out), (word, shift, byte_out))
 {

@@ -66,10 +66,11 @@ cdef void flatten_tree(
 
 
 cdef struct TreeTables:
-    int64_t root
-    int64_t first_leaf
+    int64_t root              # its number in the nodes of all trees
+    int64_t first_leaf        # its number in the leaves of all trees
 
 
+# The tables of a `Predictor`.
 cdef struct Tables:
     const TestNode* nodes
     const TreeTables* trees
@@ -77,10 +78,10 @@ cdef struct Tables:
     const SetBytes* set_bytes
     const double* leaf_value
     int64_t n_slots
-    int64_t n_columns
-    int64_t n_set_bytes
-    int64_t n_bytes
-    int n_scores
+    int64_t n_columns         # of values that nodes test, with column 0: see `fill_values`
+    int64_t n_set_bytes       # tables of sets
+    int64_t n_bytes           # columns of bytes
+    int n_scores              # trees of a round
 
 
 # The output: scores or leaves, of which the other is NULL.

@@ -54,7 +54,7 @@ cdef inline bint is_missing(double value, const Slot* slot) noexcept nogil:
 
 
 cdef inline bint is_member(double value, const Slot* slot) noexcept nogil:
-    """Whether a value is a category in the slot's set; NaN is in no set."""
+    """Whether a value is a category in the slot's set, a set of bits in words; NaN is in no set."""
     cdef int64_t category = category_of(value)
     return (
         category < 32 * slot.n_words
@@ -65,9 +65,10 @@ cdef inline bint is_member(double value, const Slot* slot) noexcept nogil:
 cdef void load_slot(
     const Slot* slot, const InputColumns* inputs, Py_ssize_t start, Py_ssize_t n, double* out
 ) noexcept nogil:
-    """Load the values of a slot, in which NaN becomes 0 if no value can be missing.
+    """Load the values of a slot in n rows from ``start`` on.
 
-    With a set of categories, values become 0 if they are in the set, else 1.
+    NaN becomes 0 if no value can be missing. With a set of categories, values become 0 if they are
+    in the set, else 1, so that nodes compare them with a threshold between these.
     """
     cdef Py_ssize_t i
     load_block(inputs, slot.feature, NULL, start, n, out)
@@ -83,9 +84,10 @@ cdef void spread_values(
     const Slot* slot, const double* values, Py_ssize_t n, Py_ssize_t row_step,
     Py_ssize_t column_step, double* values_out,
 ) noexcept nogil:
-    """Write a slot's values into its columns of a matrix.
+    """Write a slot's n values into its columns of a matrix.
 
     Missing values become -inf, which goes left at every threshold, or NaN, which goes right.
+    ``row_step``, ``column_step``: the doubles from a row, or a column, to the next.
     """
     cdef Py_ssize_t i
     cdef double* out
@@ -103,7 +105,11 @@ cdef void fill_values(
     const Tables* model, const InputColumns* inputs, Py_ssize_t start, Py_ssize_t n,
     Py_ssize_t row_step, Py_ssize_t column_step, double* slot_values, double* values_out,
 ) noexcept nogil:
-    """Write the values of n rows into the columns that nodes test; column 0 is -infinity."""
+    """Write the values of n rows from ``start`` on into the columns that nodes test.
+
+    Column 0 is -infinity, for leaves. ``slot_values``: work space for n values. ``row_step``,
+    ``column_step``: see `spread_values`.
+    """
     cdef Py_ssize_t i, s
     for i in range(n):
         values_out[i * row_step] = -INFINITY
@@ -122,7 +128,12 @@ cdef void rank_slot(
     """Write the ranks of a tile's values among the slot's thresholds, as bytes.
 
     In the left columns, missing values have rank 0, which goes left everywhere; in the right ones,
-    they have the highest rank, which goes right.
+    they have the highest rank, which goes right. A column of bytes has the ranks among
+    RANKS_PER_BYTE thresholds; further thresholds have further columns.
+
+    - ``start``, ``n``: the tile's first row, and its number of rows, at most LEAF_TILE.
+    - ``values``: work space of LEAF_TILE doubles, all of which must be initialized.
+    - ``bytes_out``: the columns of bytes of the tile, LEAF_TILE bytes each.
     """
     cdef int64_t rank[LEAF_TILE]
     cdef uint8_t missing[LEAF_TILE]
@@ -148,7 +159,11 @@ cdef void rank_slot(
 cdef void look_up_sets(
     const SetBytes* sets, const int32_t* category, uint8_t* bytes_out
 ) noexcept nogil:
-    """Write, for each row, the bits of the sets of a table that do not have its category."""
+    """Write, for each row, the bits of the sets of a table that do not have its category.
+
+    ``category``, (LEAF_TILE,): of each row. The bits of a 64-bit word become eight columns of
+    bytes.
+    """
     cdef uint64_t outside[LEAF_TILE]
     cdef int i
     for i in range(LEAF_TILE):
@@ -161,7 +176,10 @@ cdef void rank_tile(
     const Tables* model, const InputColumns* inputs, Py_ssize_t start, Py_ssize_t n,
     uint8_t* bytes_out,
 ) noexcept nogil:
-    """Write the bytes of a tile's rows, LEAF_TILE bytes for each column."""
+    """Write the bytes of a tile's n rows from ``start`` on, LEAF_TILE bytes for each column.
+
+    Rows after the n-th also get bytes, which are not used.
+    """
     cdef double values[LEAF_TILE]
     cdef int32_t category[LEAF_TILE]
     cdef int64_t feature = -1
@@ -194,7 +212,10 @@ cdef struct RowBlock:
 cdef void score_block(
     const Tables* model, const Routes* routes, const RowBlock* block, const Sink* sink,
 ) noexcept nogil:
-    """Add the scores, or write the leaves, of the tiles of a block, tree by tree."""
+    """Add leaf values to the scores, or write the leaves, of the tiles of a block, tree by tree.
+
+    Tree t belongs to score t % n_scores. The sink has the trees, and the array of leaves.
+    """
     cdef int64_t width = sink.stop_tree - sink.first_tree
     cdef Py_ssize_t n_tiles = (block.stop - block.start + LEAF_TILE - 1) // LEAF_TILE
     cdef int64_t tree, j
@@ -235,8 +256,8 @@ cdef Py_ssize_t cut_blocks(
 ) noexcept nogil:
     """Cut n rows into blocks of whole tiles, and write the first row of each, and n.
 
-    Blocks get shorter, so that threads end at about the same time. Returns the number of blocks;
-    `start_out` may be NULL.
+    Blocks get shorter, so that threads end at about the same time. A block has at most
+    ``max_tiles`` tiles. Returns the number of blocks; ``start_out`` may be NULL, to count them.
     """
     cdef Py_ssize_t n_parts = 2 * n_threads if n_threads > 1 else 1
     cdef Py_ssize_t start = 0, n_blocks = 0
@@ -253,8 +274,8 @@ cdef Py_ssize_t cut_blocks(
 cdef struct BlockLoop:
     const Tables* model
     const Routes* routes
-    const InputColumns* inputs
-    uint8_t* all_bytes
+    const InputColumns* inputs  # NULL: the bytes are there already
+    uint8_t* all_bytes        # of all rows; NULL: those of a block are in `memory`
     const Py_ssize_t* start   # the first row of each block, and n
     char* memory              # for each thread, `thread_bytes` bytes
     size_t thread_bytes
@@ -265,6 +286,7 @@ cdef struct BlockLoop:
 
 
 cdef void score_body(void* context, Py_ssize_t number, Py_ssize_t end, int thread) noexcept nogil:
+    """Score the rows of one block; with ``finish``, turn their scores into predictions."""
     cdef BlockLoop* loop = <BlockLoop*>context
     cdef char* memory = loop.memory + loop.thread_bytes * thread
     cdef Py_ssize_t start = loop.start[number]
@@ -331,6 +353,11 @@ cdef void flatten_tree(
     """Write a tree's nodes into an array, in which the children of a node are neighbors.
 
     The children of node i are at root + 2i + 1 and root + 2i + 2. A leaf is its own child.
+
+    - ``left``, ``right``, ``threshold``, ``column``, (n_leaves - 1,): the inner nodes, parents
+      before children; a child that is a leaf is ``~leaf``.
+    - ``root``: where the tree begins in ``nodes_out``.
+    - ``index_out``, (n_leaves - 1,): work space: where each inner node lies.
     """
     cdef int32_t i, child, side, index
     if n_leaves == 1:
@@ -454,7 +481,10 @@ cdef class Predictor:
             Sink(&out[0, 0], NULL, first_tree, stop_tree), &finish)
 
     def ranked(self, columns, Py_ssize_t n_rows, int n_threads) -> NDArray[np.uint8]:
-        """The bytes of all rows, for `add_ranked`."""
+        """The bytes of all rows, for `add_ranked`: the values of the columns, ranked once.
+
+        ``columns``, Columns. Only scores of the same trees can be computed from them.
+        """
         cdef InputColumns inputs = read_columns(columns)
         cdef Py_ssize_t n_tiles = (n_rows + LEAF_TILE - 1) // LEAF_TILE
         cdef uint8_t[::1] bytes = np.empty(
@@ -476,7 +506,10 @@ cdef class Predictor:
         self, columns, int64_t first_tree, int64_t stop_tree, int n_threads,
         int32_t[:, ::1] leaves_out,
     ):
-        """Write the number of the leaf that each row reaches in each tree."""
+        """Write the number of the leaf that each row reaches in each tree.
+
+        ``leaves_out``, (n_rows, stop_tree - first_tree): numbered from 0 in each tree.
+        """
         if leaves_out.size == 0:
             return
         cdef InputColumns inputs = read_columns(columns)
@@ -488,7 +521,12 @@ cdef class Predictor:
         self, const InputColumns* inputs, uint8_t* all_bytes, Py_ssize_t n, int n_threads,
         Sink sink, const Finish* finish,
     ) except -1:
-        """Run n rows through the trees, and write to the sink: see `score_many_rows`."""
+        """Run n rows through the trees, and write to the sink: scores or leaves.
+
+        - ``inputs``: the columns; NULL: ``all_bytes`` has the ranks of all rows already.
+        - ``all_bytes``: where they are, or are written; NULL: they are not kept.
+        - ``finish``: turns scores into predictions; NULL: leaf values are added to the scores.
+        """
         cdef bint done
         cdef Watch watch = start_watch()
         if n * max(sink.stop_tree - sink.first_tree, 1) < MIN_WORK_FOR_TEAM:
@@ -508,7 +546,10 @@ cdef void fill_slots(
     const int32_t[:, ::1] column, const int32_t[:, ::1] bytes, const int64_t[::1] start,
     const int64_t[::1] slot_set, const int64_t[::1] set_start,
 ) noexcept:
-    """Fill the table of slots, and count the columns that nodes test."""
+    """Fill the table of slots, and count the columns that nodes test.
+
+    The arguments are those of `Predictor` that begin with ``slot_``.
+    """
     cdef Py_ssize_t s
     self.tables.n_columns = 1
     for s in range(feature.shape[0]):
@@ -533,7 +574,11 @@ cdef void fill_slots(
 cdef void fill_sets(
     Predictor self, const uint8_t[::1] bit, const int64_t[::1] start
 ) noexcept:
-    """Fill the tables of sets: for each category, the bits of the sets that do not have it."""
+    """Fill the tables of sets: for each category, the bits of the sets that do not have it.
+
+    ``bit``, ``start``: ``slot_bit`` and ``outside_start`` of `Predictor`. All bits are set at
+    first.
+    """
     cdef int64_t first = self.tables.n_bytes - BYTES_PER_WORD * self.tables.n_set_bytes
     cdef const Slot* slot
     cdef int64_t table, word
@@ -560,7 +605,11 @@ cdef int fill_trees(
     Predictor self, const int32_t[::1] left, const int32_t[::1] right,
     const double[::1] threshold, const int32_t[::1] column, const int64_t[::1] leaf_start,
 ) except -1:
-    """Write the nodes of all trees, which `tree_steps` reads."""
+    """Write the nodes of all trees, which `tree_steps` reads.
+
+    The arguments are those of `Predictor`. A tree of k leaves has k - 1 inner nodes, so tree t has
+    ``leaf_start[t] - t`` inner nodes before it, and ``2 * leaf_start[t] - t`` nodes of both kinds.
+    """
     cdef int32_t[::1] index = np.empty(left.shape[0] + 1, dtype=np.int32)
     cdef int64_t node
     cdef Py_ssize_t t
@@ -579,7 +628,10 @@ cdef int fill_routes(
     const int32_t[::1] column, const uint8_t[::1] bits, const uint8_t[::1] limit,
     const int64_t[::1] leaf_start,
 ) except -1:
-    """Add all trees to the tables of `leaves`, with tests of ranks."""
+    """Add all trees to the tables of `leaves`, with tests of ranks.
+
+    The arguments are those of `Predictor`; ``column`` is ``byte_column``.
+    """
     cdef Test* tests = <Test*> malloc((left.shape[0] + 1) * sizeof(Test))
     cdef int64_t node
     cdef Py_ssize_t i, t

@@ -11,7 +11,10 @@ from libc.stdlib cimport free, malloc
 
 
 cdef void legendre(int64_t n, double x, double* value_out, double* slope_out) noexcept nogil:
-    """The Legendre polynomial of degree n and its derivative."""
+    """The Legendre polynomial of degree n > 0 and its derivative at x, -1 < x < 1.
+
+    By the recurrence k P_k = (2 k - 1) x P_{k-1} - (k - 1) P_{k-2}.
+    """
     cdef double before = 1.0
     cdef double value = x
     cdef int64_t k
@@ -25,7 +28,10 @@ cdef void set_point(
     const QuadratureRule* rule, int64_t capacity, int64_t point, double known, double unknown,
     double weight,
 ) noexcept nogil:
-    """Write a point of a rule: s, 1 - s and its weight."""
+    """Write point number ``point`` of a rule: s, 1 - s and its weight.
+
+    A pass has ``capacity`` places, of which the first ``rule.n`` have points.
+    """
     cdef int64_t at = point // rule.n * capacity + point % rule.n
     rule.known[at] = known
     rule.unknown[at] = unknown
@@ -34,13 +40,18 @@ cdef void set_point(
 
 
 cdef double rough_cosine(double x) noexcept nogil:
-    """The cosine of x in [0, pi / 2], within 1e-6, the same on every machine."""
+    """The cosine of x in [0, pi / 2], within 1e-6, the same on every machine: its Taylor series."""
     cdef double z = x * x
     return 1 - z / 2 * (1 - z / 12 * (1 - z / 30 * (1 - z / 56 * (1 - z / 90))))
 
 
 cdef bint make_rule(int64_t n, int64_t capacity, QuadratureRule* rule_out) noexcept nogil:
-    """Make a rule of at least n points; false if there is not enough memory."""
+    """Make a rule of at least n points; False if there is not enough memory.
+
+    They are divided equally into passes of at most ``capacity`` points, so their number is rounded
+    up to a multiple of the number of passes. Newton's method finds the roots x from the
+    approximation cos(pi (i + 3/4) / (n + 1/2)); those at -x follow by symmetry.
+    """
     cdef int64_t n_passes = max(1, (n + capacity - 1) // capacity)
     cdef int64_t size = n_passes * capacity
     cdef int64_t i
@@ -72,4 +83,5 @@ cdef bint make_rule(int64_t n, int64_t capacity, QuadratureRule* rule_out) noexc
 
 
 cdef void free_rule(QuadratureRule* rule) noexcept nogil:
+    """Free the arrays of a rule, which are one allocation."""
     free(rule.known)

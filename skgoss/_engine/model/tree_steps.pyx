@@ -71,8 +71,8 @@ cdef struct Writer:
     int32_t* last_depth         # of the last node of each slot on the path; -1: there is none
     Step* steps
     StepNode* step_nodes
-    int64_t root
-    int32_t n_steps
+    int64_t root                # the index of the tree's root
+    int32_t n_steps             # of this tree, written so far
     int32_t n_nodes
     int64_t n_slots
     int64_t n_distinct          # the number of different features on the path
@@ -86,6 +86,7 @@ cdef struct Writer:
 
 
 cdef inline bint is_leaf(const Writer* w, int64_t at) noexcept nogil:
+    """Whether the node at an index of ``w.nodes`` is a leaf, which is its own child."""
     return w.nodes[at].child == at
 
 
@@ -95,7 +96,7 @@ cdef inline int64_t number(const Writer* w, int64_t at) noexcept nogil:
 
 
 cdef inline double value_at(const Writer* w, int64_t at) noexcept nogil:
-    """The value of a leaf."""
+    """The value of a leaf; the threshold of its node is its number in the tree."""
     return w.leaf_value[<int64_t> w.nodes[at].threshold]
 
 
@@ -107,16 +108,20 @@ cdef inline double cover_at(const Writer* w, int64_t at) noexcept nogil:
 
 
 cdef inline double child_fraction(const Writer* w, int64_t at, int64_t sibling) noexcept nogil:
-    """The fraction of the parent's rows that are in a child; one half if there are no rows."""
+    """The fraction of the parent's training rows in a child; one half if there are no rows.
+
+    ``at``, ``sibling``: the indices of the child and of its sibling.
+    """
     cdef double rows = cover_at(w, at)
     cdef double both = rows + cover_at(w, sibling)
     return rows / both if both > 0.0 else 0.5
 
 
 cdef double expected_value(Writer* w, int64_t n_nodes, double* expected) noexcept nogil:
-    """The expected value of a tree; fills the cover of all nodes.
+    """The expected value of a tree of n_nodes inner nodes; fills the cover of all of them.
 
-    Children have later numbers than their parents.
+    It is the mean of the leaf values, weighted by their training rows. ``expected``, (n_nodes,):
+    work space, the expected value below each node. Children have later numbers than their parents.
     """
     cdef int64_t i, left
     cdef double low, high
@@ -151,7 +156,12 @@ cdef inline double fraction_above(const Writer* w, const PathNode* node) noexcep
 cdef bint write_pairs(
     Writer* w, int32_t slot, int64_t depth, int64_t* first_out, int32_t* n_out,
 ) noexcept nogil:
-    """List the features on the path above a depth, except a slot's; false: not enough memory."""
+    """List the features on the path above a depth, except a slot's; False: not enough memory.
+
+    A slot is a column in the trees of one score. Each feature is listed once, at the last node that
+    tests it, as a pair with ``slot``; nothing is listed unless interactions are computed.
+    ``first_out``, ``n_out``: the first of these pairs, and their number.
+    """
     cdef Pair* grown
     cdef PathNode* node
     cdef int64_t d
@@ -174,7 +184,11 @@ cdef bint write_pairs(
 
 
 cdef bint write_leaf(Writer* w, int64_t depth, int64_t at) noexcept nogil:
-    """Write the step of a leaf at the end of the path; false if there is not enough memory."""
+    """Write the step of a linear leaf at the end of the path; False: not enough memory.
+
+    ``depth``: of the leaf; ``at``: its index. Its terms get the edge of the path at the last node
+    that tests their column, and the fraction z there.
+    """
     cdef Step* step = &w.steps[w.n_steps]
     cdef int64_t leaf = <int64_t> w.nodes[at].threshold
     cdef PathNode* node
@@ -251,9 +265,12 @@ cdef bint write_step_pairs(Writer* w, int64_t depth) noexcept nogil:
 
 
 cdef bint open_node(Writer* w, int64_t depth, int64_t at, bint* is_fork_out) noexcept nogil:
-    """Append a node to the path and write its first step; false if there is not enough memory.
+    """Append a node to the path and write its first step; False: there is not enough memory.
 
-    A fork has one step only, so it is removed from the path again.
+    - ``depth``: of the node, which is its position on the path.
+    - ``at``: its index in ``w.nodes``.
+    - ``is_fork_out``: whether both children are constant leaves. A fork has one step only, so it is
+      removed from the path again.
     """
     cdef PathNode* node = &w.path[depth]
     cdef int64_t left = w.nodes[at].child
@@ -285,8 +302,8 @@ cdef bint open_node(Writer* w, int64_t depth, int64_t at, bint* is_fork_out) noe
 cdef int64_t next_child(Writer* w, int64_t depth, bint* done_inout) noexcept nogil:
     """The next child of the path's last node that is an inner node; -1: there is none.
 
-    Writes the steps of children that are linear leaves. ``done_inout`` becomes false if there is
-    not enough memory.
+    ``depth``: of the children. Writes the steps of children that are linear leaves. ``done_inout``
+    becomes False if there is not enough memory.
     """
     cdef PathNode* node = &w.path[depth - 1]
     cdef int64_t at
@@ -302,7 +319,10 @@ cdef int64_t next_child(Writer* w, int64_t depth, bint* done_inout) noexcept nog
 
 
 cdef bint close_node(Writer* w, int64_t depth) noexcept nogil:
-    """Write the UP step of the path's last node and remove it; false: not enough memory."""
+    """Write the UP step of the path's last node, at this depth, and remove it.
+
+    False: there is not enough memory.
+    """
     cdef PathNode* node = &w.path[depth]
     write_step(w, depth, SHAP_UP)
     w.last_depth[node.slot] = node.depth_above
@@ -311,7 +331,10 @@ cdef bint close_node(Writer* w, int64_t depth) noexcept nogil:
 
 
 cdef bint write_tree(Writer* w) noexcept nogil:
-    """Write the steps of a tree with an inner node; false if there is not enough memory."""
+    """Write the steps of a tree with an inner node; False: there is not enough memory.
+
+    A depth-first walk without recursion: ``depth`` is the number of nodes on the path.
+    """
     cdef int64_t depth = 0
     cdef int64_t at = w.root
     cdef bint is_fork
@@ -377,7 +400,7 @@ cdef class TreeSteps:
         const double[::1] fallback, const double[::1] coefficient, const double[::1] mean,
         const int32_t[::1] slot, const int32_t[::1] column, const int64_t[::1] feature,
     ):
-        """Copy the models of linear leaves into tables."""
+        """Copy the models of linear leaves into tables: ``leaf_models`` of `Explainer`."""
         cdef StepTables* tables = &self.tables
         cdef int64_t n_leaves = leaf_value.shape[0], n_terms = mean.shape[0]
         cdef int32_t first = <int32_t> self.predictor.tables.n_columns
@@ -401,7 +424,11 @@ cdef class TreeSteps:
         self, const int64_t[::1] leaf_count, const double[::1] leaf_value,
         const int32_t[::1] slot,
     ) except -1:
-        """Write the steps of all trees."""
+        """Write the steps of all trees, and their expected values.
+
+        The arguments are those of `Explainer`. ValueError: a linear leaf has a column that no node
+        on its path tests.
+        """
         cdef StepTables* tables = &self.tables
         cdef const int64_t[::1] leaf_start = self.leaf_start
         cdef int64_t n_trees = leaf_start.shape[0] - 1
@@ -464,7 +491,7 @@ cdef class TreeSteps:
         return 0
 
     cdef int _number_pairs(self) except -1:
-        """Replace the keys of pairs of slots by consecutive numbers."""
+        """Replace the keys of pairs of slots (slot * n_slots + slot) by consecutive numbers."""
         cdef Pair* listed = self.tables.pairs
         cdef int64_t[::1] key = np.empty(self.n_listed_pairs, dtype=np.int64)
         cdef int64_t i

@@ -14,6 +14,7 @@ cdef struct AllocateLoop:
 
 
 cdef void allocate_body(void* context, Py_ssize_t i, Py_ssize_t end, int thread) noexcept nogil:
+    """Allocate zeroed memory for thread i; NULL if there is none."""
     cdef AllocateLoop* loop = <AllocateLoop*>context
     loop.allocations[i] = <Allocation*>calloc(loop.size, 1)
 
@@ -32,7 +33,7 @@ cdef class Arena:
             free(allocation)
 
     cdef void* allocate(self, size_t size) except NULL:
-        """Zeroed memory."""
+        """``size`` bytes of zeroed memory, which the arena frees; MemoryError if there is none."""
         return self._kept(<Allocation*>calloc(sizeof(Allocation) + size + 64, 1), size)
 
     cdef void* _kept(self, Allocation* allocation, size_t size) except NULL:
@@ -68,5 +69,5 @@ cdef class Arena:
         return <const void*><uintptr_t>array.__array_interface__["data"][0]
 
     cdef void* buffer(self, size_t size, dtype) except? NULL:
-        """Memory for ``size`` values, not zeroed."""
+        """Memory for ``size`` values of a dtype, not zeroed."""
         return <void*>self.address(np.empty(size, dtype=dtype), dtype)

@@ -54,18 +54,21 @@ static inline int comes_before(double rank, int32_t bin, double other_rank, int3
     return (rank < other_rank) | ((rank == other_rank) & (bin < other_bin));
 }
 
+/* Copies element `from` of a list to `to`. */
 static inline void move_category(Categories list, int from, int to)
 {
     list.rank[to] = list.rank[from];
     list.bin[to] = list.bin[from];
 }
 
+/* Sets an element of a list. */
 static inline void put_category(double rank, int32_t bin, Categories list, int index)
 {
     list.rank[index] = rank;
     list.bin[index] = bin;
 }
 
+/* Sorts the first n elements of a list. */
 static inline void insertion_sort(Categories list, int n)
 {
     for (int i = 1; i < n; i++) {
@@ -123,7 +126,8 @@ static inline void sort_ends(Categories list, int n, int n_low, int n_high)
 
 /* Keeps the categories of a list up to a rank that is estimated from a sample, so that they
    probably contain the first `n_ends`, and lists in `high` those that probably contain the last
-   `n_ends`. Returns 0 if fewer are kept or listed than that. */
+   `n_ends`. Returns 0 if fewer are kept or listed than that. n: the length of the list. The
+   rank is about twice as far from the end, in the sorted sample, as n_ends / n asks for. */
 static inline int keep_ends(Categories list, int n, int n_ends, int *n_low_out, Categories high,
                             int *n_high_out)
 {
@@ -246,13 +250,15 @@ static inline int end_bin(const CategoryEnd *end, int i)
     return end->bin[i * end->step];
 }
 
+/* The sums of two sets of rows. */
 static inline Sums add_sums(Sums a, Sums b)
 {
     Sums sums = {a.gradient + b.gradient, a.hessian + b.hessian, a.count + b.count};
     return sums;
 }
 
-/* The gain minus `needed` of a left side with these sums; -1: it is not allowed. */
+/* The gain minus `needed` (of the node as a leaf, and min_gain) of a left side with these sums; -1:
+   it is not allowed. */
 static inline double side_gain(Sums left, const NodeStats *node, double needed,
                                const SplitRules *rules)
 {
@@ -262,7 +268,8 @@ static inline double side_gain(Sums left, const NodeStats *node, double needed,
                     node, needed, limits, gain_form(rules), rules);
 }
 
-/* Whether a side has enough rows and hessians. */
+/* Whether a side has enough rows and hessians. hessian: an integer, in units of the rules;
+   min_hessian: a number. */
 static inline int holds_enough(int64_t count, int64_t hessian, int64_t min_count,
                                double min_hessian, const SplitRules *rules)
 {

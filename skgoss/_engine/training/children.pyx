@@ -33,7 +33,10 @@ cdef enum:
 
 
 cdef bint may_split(const Shared* shared, const Workspace* ws, const Leaf* leaf) noexcept nogil:
-    """Whether a leaf may be split, by the limits of leaves, depth, rows and hessians."""
+    """Whether a leaf may be split, by the limits of leaves, depth, rows and hessians.
+
+    Both children need ``min_count`` rows and ``min_hessian``, so the leaf needs twice as many.
+    """
     cdef double hessian = leaf.stats.sums.hessian * ws.rules.hessian_unit
     # A speculative split, which makes two leaves of one, is not counted by ws.n_leaves yet.
     cdef int n_leaves = ws.n_leaves + (1 if ws.is_speculative else 0)
@@ -46,7 +49,11 @@ cdef bint may_split(const Shared* shared, const Workspace* ws, const Leaf* leaf)
 
 
 cdef int take_mask(Workspace* ws, Leaf* leaf) noexcept nogil:
-    """Copy the parent's mask for a leaf, of ones for the root; returns 0 or NO_MEMORY."""
+    """Copy the parent's mask for a leaf, of ones for the root; returns 0 or NO_MEMORY.
+
+    A mask has a byte for each feature: 1 if it is still searched, as it had a gain in the node
+    above. ``leaf.mask`` is the number of the parent's mask, and then of the copy.
+    """
     cdef size_t n = ws.data.n_features
     cdef int mask = <int>fetch_add(&ws.pool.n_masks, 1)
     if ws.splittable[mask] == NULL:
@@ -64,7 +71,11 @@ cdef int take_mask(Workspace* ws, Leaf* leaf) noexcept nogil:
 # ------------------------------------------------------------------ roots
 
 cdef int reduce_root(Shared* shared, RootRows* root) noexcept nogil:
-    """All-reduce the histogram and the sums of a root; 0 or an error."""
+    """All-reduce the histogram and the sums of a root; 0 or an error.
+
+    A root is the first leaf of a tree, with all of its rows. Its sums decide whether packed
+    integers are precise enough (``roots``), so they are reduced together with the histogram.
+    """
     cdef Workspace* ws = root.ws
     cdef Leaf* leaf = ws.leaves
     cdef int64_t[6] totals
@@ -78,7 +89,10 @@ cdef int reduce_root(Shared* shared, RootRows* root) noexcept nogil:
 
 
 cdef int sum_root(Shared* shared, Batch* batch, RootRows* root) noexcept nogil:
-    """Sum the rows of a root of all processes in its histogram; 0 or an error."""
+    """Sum the rows of a root of all processes in its histogram; 0 or an error.
+
+    Only for several processes: the number of rows of all of them decides how its sums are written.
+    """
     cdef int status
     root.ws.leaves.stats.sums.count = root.gradients.n_global
     batch.siblings[0] = single_leaf(root.ws, root.ws.leaves, False)
@@ -92,7 +106,8 @@ cdef int encode_roots(
 ) noexcept nogil:
     """Encode the round and sum all rows: packed if that is precise enough, or wide.
 
-    Returns 0 or an error.
+    Whether packed integers are large enough is known only after they are summed over all processes,
+    so wide ones are a second attempt. Returns 0 or an error.
     """
     cdef bint are_precise = False
     cdef int status = 0
@@ -115,7 +130,11 @@ cdef int encode_roots(
 
 
 cdef int start_root(Shared* shared, RootRows* root) noexcept nogil:
-    """Reserve a mask and a histogram for a root; 0 or NO_MEMORY."""
+    """Reserve a mask and a histogram for a root; 0 or NO_MEMORY.
+
+    A mask says which features are searched; a slot is the memory of a histogram. It also cuts the
+    lanes of rows into tiles, and divides the columns among processes.
+    """
     cdef Workspace* ws = root.ws
     ws.n_tiles = 0
     if shared.collectives == NULL and start_tiles(shared, ws) < 0:
@@ -126,7 +145,11 @@ cdef int start_root(Shared* shared, RootRows* root) noexcept nogil:
 
 
 cdef void list_root(Shared* shared, Batch* batch, const RootRows* root) noexcept nogil:
-    """List a root with the batch if it may be split."""
+    """List a root with the batch if it may be split.
+
+    ``batch.siblings`` are leaves to be searched, here each a root alone. Otherwise, its histogram
+    is released.
+    """
     cdef Workspace* ws = root.ws
     cdef SplitRules unsmoothed = ws.rules  # the root has no parent to be smoothed toward
     unsmoothed.path_smooth = 0
@@ -158,7 +181,11 @@ cdef int search_listed_roots(Shared* shared, Batch* batch, Workspace* ws) noexce
 cdef int search_root_rows(
     Shared* shared, Batch* batch, RootRows* roots, int n_roots,
 ) noexcept nogil:
-    """Encode, sum and search roots; 0 or an error."""
+    """Encode, sum and search roots; 0 or an error.
+
+    ``roots``, (n_roots,): the first leaf of each tree of the round. The order matters: the
+    statistics of all gradients are needed for the number format, and the format for the histograms.
+    """
     cdef int status = gather_stats(shared, roots, n_roots)
     cdef int k
     for k in range(n_roots):
@@ -177,7 +204,10 @@ cdef int search_root_rows(
 cdef int search_roots(
     Shared* shared, Batch* batch, Workspace* trees, const Round* rounds, int n_trees,
 ) noexcept nogil:
-    """Sum all rows for each tree, and find the best splits of the roots; 0 or an error."""
+    """Sum all rows for each tree, and find the best splits of the roots; 0 or an error.
+
+    ``trees``, ``rounds``, (n_trees,): the memory, and the gradients and rows of each tree.
+    """
     cdef RootRows* roots = <RootRows*>calloc(n_trees, sizeof(RootRows))
     cdef int status, k
     if roots == NULL:
@@ -194,12 +224,20 @@ cdef int search_roots(
 # ------------------------------------------------------------------ children
 
 cdef bint is_small(const Workspace* ws, const Leaf* leaf, int bins_per_update) noexcept nogil:
-    """Whether a leaf has so few rows that a histogram would cost more than summing them again."""
+    """Whether a leaf has so few rows that a histogram would cost more than summing them again.
+
+    ``bins_per_update``: clearing and searching this number of bins takes as long as adding a row to
+    one.
+    """
     return leaf.stats.sums.count * ws.data.row_updates * bins_per_update < ws.data.n_hist_bins
 
 
 cdef void subtract_rows(Workspace* ws, const Siblings* siblings) noexcept nogil:
-    """Subtract the rows of a smaller sibling without histogram from the parent's, row by row."""
+    """Subtract the rows of a smaller sibling without histogram from the parent's, row by row.
+
+    The histogram is in the slot of the larger sibling, and becomes its own. It is written as the
+    larger one needs it first: packed if that has few rows.
+    """
     cdef const Leaf* smaller = siblings.smaller
     cdef const Encoding* encoding = encoding_of(ws, siblings.larger)
     cdef Histogram* histogram = &ws.slots[siblings.larger.slot]
@@ -217,7 +255,8 @@ cdef int start_siblings(
 ) noexcept nogil:
     """Decide which of two siblings are searched, and give the parent's histogram to the larger.
 
-    Returns 0 or NO_MEMORY.
+    ``parent``: a copy of the divided leaf, whose mask of features the left child keeps. Returns 0
+    or NO_MEMORY.
     """
     cdef bint swapped = right.stats.sums.count < left.stats.sums.count
     memset(siblings_out, 0, sizeof(Siblings))
@@ -237,7 +276,10 @@ cdef int start_siblings(
 
 
 cdef int take_smaller_slot(Workspace* ws, Siblings* siblings) noexcept nogil:
-    """Give the smaller sibling a slot, and drop the larger one if it is not searched."""
+    """Give the smaller sibling a slot, and drop the larger one if it is not searched.
+
+    Returns 0 or NO_MEMORY.
+    """
     siblings.smaller.slot = take_slot(&ws.data, ws)
     if not siblings.search_larger:
         siblings.larger = NULL
@@ -247,7 +289,10 @@ cdef int take_smaller_slot(Workspace* ws, Siblings* siblings) noexcept nogil:
 cdef int list_small_leaf(
     Shared* shared, Workspace* ws, Leaf* leaf, Siblings* out, int n,
 ) noexcept nogil:
-    """Search a small leaf, or list it as the n-th siblings; returns how many are listed then."""
+    """Search a small leaf, or list it as the n-th siblings; returns how many are listed then.
+
+    With tiles, it is listed, so that several threads can search it.
+    """
     if ws.n_tiles == 0:
         search_small_leaf(shared, ws, leaf)
         return n
@@ -258,7 +303,10 @@ cdef int list_small_leaf(
 
 
 cdef int list_small_siblings(Shared* shared, Siblings* siblings) noexcept nogil:
-    """Search or list two small siblings; returns how many are listed."""
+    """Search or list two small siblings; returns how many are listed.
+
+    ``siblings``: both, and then those that are listed, each alone. A small leaf has no histogram.
+    """
     cdef Siblings pair = siblings[0]
     cdef int n = 0
     if pair.search_larger:
@@ -269,7 +317,12 @@ cdef int list_small_siblings(Shared* shared, Siblings* siblings) noexcept nogil:
 
 
 cdef int list_larger(Shared* shared, Siblings* siblings) noexcept nogil:
-    """Search or list siblings of which only the smaller is small; returns how many are listed."""
+    """Search or list siblings of which only the smaller is small; returns how many are listed.
+
+    With tiles, both are listed as they are. Otherwise, the rows of the smaller one are subtracted
+    from the parent's histogram at once, the larger one is listed, and the smaller one is searched
+    here.
+    """
     cdef Siblings pair = siblings[0]
     if not pair.search_larger:
         return list_small_leaf(shared, pair.ws, pair.smaller, siblings, 0)
@@ -308,7 +361,11 @@ cdef int list_children(
 cdef int search_children(
     Shared* shared, Workspace* ws, const Leaf* parent, Leaf* left, Leaf* right,
 ) noexcept nogil:
-    """Find the best splits of two new leaves, by one thread; 0 or NO_MEMORY."""
+    """Find the best splits of two new leaves, by one thread; 0 or NO_MEMORY.
+
+    ``parent``: a copy of the leaf that was divided; its histogram, if it has one, is that of the
+    larger child after the subtraction.
+    """
     cdef Siblings siblings[2]
     cdef int n = list_children(shared, ws, parent, left, right, siblings)
     cdef int i
@@ -322,7 +379,10 @@ cdef int search_children(
 # ------------------------------------------------------------------ several leaves
 
 cdef int reduce_batch(Shared* shared, Workspace* ws, Batch* batch) noexcept nogil:
-    """All-reduce the histograms of the smaller siblings of a batch; 0 or an error."""
+    """All-reduce the histograms of the smaller siblings of a batch; 0 or an error.
+
+    The larger siblings get theirs by subtraction.
+    """
     cdef Leaf** smaller = <Leaf**>malloc(batch.n_siblings * sizeof(Leaf*))
     cdef int status, i
     if smaller == NULL:

@@ -94,7 +94,10 @@ cdef int list_allowed(Workspace* ws) noexcept nogil:
 cdef BinRange bin_range(
     const Binned* data, const Workspace* ws, const Leaf* leaf, int feature,
 ) noexcept nogil:
-    """The bins of a feature that lead to a leaf. Missing values have the last bin."""
+    """The bins of a feature that lead to a leaf, by the nodes above it that split the feature.
+
+    Missing values have the last bin, and are counted apart (``missing``).
+    """
     cdef BinRange bins
     cdef const Node* ancestor
     cdef int node = leaf.node
@@ -112,7 +115,7 @@ cdef BinRange bin_range(
 
 
 cdef inline BinRange side(BinRange bins, int cut, bint missing_left, bint is_left) noexcept nogil:
-    """The bins of a range that are on one side of a cut."""
+    """The bins of a range that are on one side of a cut: up to bin ``cut``, or after it."""
     if is_left:
         bins.last = min(bins.last, cut)
     else:
@@ -130,6 +133,7 @@ cdef inline BinRange intersection(BinRange a, BinRange b) noexcept nogil:
 
 
 cdef inline bint is_empty(BinRange bins) noexcept nogil:
+    """Whether a range has neither bins nor missing values."""
     return bins.first > bins.last and not bins.missing
 
 
@@ -151,14 +155,17 @@ cdef inline BinRange shared_bins(BinRange leaf_bins, BinRange neighbor_bins) noe
 
 
 cdef inline bint covers(BinRange bins, BinRange leaf_bins) noexcept nogil:
-    """Whether a neighbor shares all bins of a leaf: no cut can separate a child from it."""
+    """Whether a neighbor shares all bins of a leaf: no cut can separate a child from it.
+
+    ``bins``: those that it shares (`shared_bins`); ``leaf_bins``: those of the leaf.
+    """
     return (
         bins.first == leaf_bins.first and bins.last == leaf_bins.last
         and bins.missing == leaf_bins.missing)
 
 
 cdef inline bint meets(BinRange bins, int cut, bint missing_left, bint is_left) noexcept nogil:
-    """Whether some of the shared bins are on a side of a cut."""
+    """Whether some of the shared bins (from `shared_bins`) are on a side of a cut."""
     return (bins.first <= cut if is_left else bins.last > cut) or (
         bins.missing and missing_left == is_left)
 
@@ -166,7 +173,13 @@ cdef inline bint meets(BinRange bins, int cut, bint missing_left, bint is_left) 
 cdef void relate_children(
     const Shared* shared, Workspace* ws, int index, const Leaf* parent,
 ) noexcept nogil:
-    """Make the neighbors of a divided leaf neighbors of its children, if they share bins."""
+    """Make the neighbors of a divided leaf neighbors of its children, if they share bins.
+
+    ``index``: of the divided leaf, which becomes the left child; the right one is number
+    ``ws.n_leaves``. ``parent``: a copy of the leaf with its split. In ``ws.neighbor_order``, row i
+    and column j are 1 if the output of leaf j must be at least that of its neighbor i, -1 if at
+    most, and 0 if they are not neighbors.
+    """
     cdef Py_ssize_t stride = shared.settings.max_leaves
     cdef int right = ws.n_leaves
     cdef int cut = parent.best.bin
@@ -198,7 +211,10 @@ cdef void relate_children(
 cdef bint bound_by_neighbors(
     const Shared* shared, Workspace* ws, int index, int n_leaves,
 ) noexcept nogil:
-    """Bound a leaf by the outputs of its neighbors; whether that changes its bounds."""
+    """Bound leaf ``index`` by the outputs of its neighbors; whether that changes its bounds.
+
+    ``n_leaves``: only leaves with smaller numbers have outputs yet.
+    """
     cdef Leaf* leaf = &ws.leaves[index]
     cdef const int8_t* order = ws.neighbor_order + index * <Py_ssize_t>shared.settings.max_leaves
     cdef double lower = -INFINITY
@@ -232,7 +248,11 @@ cdef void fill_row(
     const Shared* shared, const Workspace* ws, const Leaf* leaf, int feature,
     FeatureBounds* row_out,
 ) noexcept nogil:
-    """Find what bounds the children of a leaf if a feature is split."""
+    """Find what bounds the children of a leaf if a feature is split.
+
+    Neighbors that share all bins of the leaf bound both children. Those that share some are listed
+    with these bins: which child they bound depends on the cut.
+    """
     cdef const int8_t* order = ws.neighbor_order + (
         (leaf - ws.leaves) * <Py_ssize_t>shared.settings.max_leaves)
     cdef BinRange leaf_bins = bin_range(&shared.data, ws, leaf, feature)
@@ -260,7 +280,11 @@ cdef void fill_row(
 cdef void fill_rows(
     const Shared* shared, Workspace* ws, const Leaf* leaf, int side,
 ) noexcept nogil:
-    """Find what bounds the children of a leaf, for each feature that may be split."""
+    """Find what bounds the children of a leaf, for each feature that a node of the tree splits.
+
+    In other features, all leaves share all bins. ``side``: 0 or 1: the arrays of one of two
+    siblings.
+    """
     cdef FeatureBounds* rows = ws.monotone[side].rows
     cdef int row
     for row in range(ws.n_split_features):
@@ -269,7 +293,11 @@ cdef void fill_rows(
 
 
 cdef double penalty_factor(double penalty, int depth) noexcept nogil:
-    """The factor by which a penalty reduces the gain of a monotone feature (LightGBM's formula)."""
+    """The factor by which a penalty reduces the gain of a monotone feature (LightGBM's formula).
+
+    ``penalty``: the option monotone_penalty; ``depth``: of the node, 0 at the root. The
+    result is MIN_FACTOR in the first ``penalty`` levels, and approaches 1 below them.
+    """
     if penalty >= depth + 1:
         return MIN_FACTOR
     if penalty <= 1:
@@ -280,7 +308,10 @@ cdef double penalty_factor(double penalty, int depth) noexcept nogil:
 cdef void prepare_constraints(
     Shared* shared, Workspace* ws, const Leaf* leaf, int side,
 ) noexcept nogil:
-    """Prepare the search of a leaf: factors of gains, and bounds by neighbors."""
+    """Prepare the search of a leaf: factors of gains, and bounds by neighbors.
+
+    ``side``: 0 or 1: the scratch arrays of one of two siblings.
+    """
     cdef const Constraints* constraints = &shared.constraints
     cdef double* factor = ws.scratch.factor[side]
     cdef double penalty
@@ -297,7 +328,11 @@ cdef void prepare_constraints(
 
 
 cdef void add_split_feature(const Shared* shared, Workspace* ws, int feature) noexcept nogil:
-    """Give a numeric feature a row of bounds, once a node splits it."""
+    """Give a numeric feature a row of bounds, once a node splits it.
+
+    A row has what bounds the children of a leaf if the feature is split. Features that no node of
+    the tree splits need none: all leaves share all of their bins.
+    """
     if ws.row_of[feature] < 0 and not shared.data.categorical[feature]:
         ws.row_of[feature] = ws.n_split_features
         ws.split_features[ws.n_split_features] = feature
@@ -308,7 +343,10 @@ cdef void bound_children(
     const Shared* shared, Workspace* ws, int index, const Leaf* parent, Leaf* left,
     Leaf* right,
 ) noexcept nogil:
-    """Bound the outputs of two new leaves, before these are computed."""
+    """Bound the outputs of two new leaves, before these are computed.
+
+    ``index``: of the divided leaf, which the left child replaces; ``parent``: a copy of it.
+    """
     left.stats.lower = right.stats.lower = parent.stats.lower
     left.stats.upper = right.stats.upper = parent.stats.upper
     if shared.constraints.bounding < INTERMEDIATE:
@@ -321,7 +359,10 @@ cdef void bound_children(
 
 
 cdef void separate_at_middle(Leaf* low, Leaf* high) noexcept nogil:
-    """Bound the outputs below two leaves by the mean of their outputs."""
+    """Bound the outputs below two leaves by the mean of their outputs.
+
+    No output below ``low`` may exceed one below ``high``.
+    """
     cdef double middle = (low.stats.output + high.stats.output) / 2
     low.stats.upper = min(low.stats.upper, middle)
     high.stats.lower = max(high.stats.lower, middle)
@@ -331,7 +372,11 @@ cdef void order_children(
     const Shared* shared, Workspace* ws, int index, const Leaf* parent, Leaf* left,
     Leaf* right,
 ) noexcept nogil:
-    """Bound the outputs below two new leaves by the outputs of these leaves."""
+    """Bound the outputs below two new leaves by the outputs of these leaves.
+
+    ``index``: of the left one; the right one is the newest leaf. They are neighbors if the split
+    feature is monotone.
+    """
     cdef Py_ssize_t stride = shared.settings.max_leaves
     cdef int last = ws.n_leaves - 1
     cdef int sign
@@ -375,7 +420,11 @@ cdef int next_stale(
 
 
 cdef void bound_leaves(const Shared* shared, Workspace* ws) noexcept nogil:
-    """Bound the leaves of a grown tree, so that their values are in the order of their outputs."""
+    """Bound the leaves of a grown tree, so that their values are in the order of their outputs.
+
+    The value of a leaf is computed later, from finer sums than its output. If two neighbors are
+    bounded by the mean of their outputs, rounding cannot change their order.
+    """
     cdef Py_ssize_t stride = shared.settings.max_leaves
     cdef int low, high
     if shared.constraints.bounding < INTERMEDIATE:

@@ -68,7 +68,8 @@ typedef struct {
     double nan_check[STAT_WIDTH];
 } Extremes;
 
-/* One loop for each kind of rows: an argument that is always NULL costs nothing in it. */
+/* Extends extremes by n rows, from `first` on. One loop for each kind of rows: an argument that is
+   always NULL costs nothing in it. */
 static SIMD_INLINE void find_extremes(const float *gradient, const float *hessian,
                                       const double *weight, ptrdiff_t first, ptrdiff_t n,
                                       Extremes *restrict extremes_inout)
@@ -121,7 +122,7 @@ static SIMD_INLINE int64_t root_level(double x)
     return nearest((double)(sqrtf(size) * ROOT_LEVELS));
 }
 
-/* One loop for each kind of rows: an argument that is always NULL costs nothing in it. */
+/* sum_roots, for one kind of rows: an argument that is always NULL costs nothing in the loop. */
 static SIMD_INLINE void roots_of_rows(const float *gradient, const float *hessian,
                                       const double *weight, const uint32_t *frequency,
                                       ptrdiff_t first, ptrdiff_t n, double gradient_scale,
@@ -158,7 +159,8 @@ SIMD_KERNEL(sum_roots, (const Gradients *rows, ptrdiff_t first, ptrdiff_t n,
         roots_of_rows(g, NULL, NULL, NULL, first, n, gradient_scale, hessian_scale, out);
 }
 
-/* One loop for each kind of rows: two products, two roundings and two shifts for each row. */
+/* encode_packed, for one kind of rows: two products, two roundings and two shifts for each row. The
+   gradient is signed: its lowest bits are shifted to the highest field. */
 static SIMD_INLINE void encode_rows(const float *gradient, const float *hessian,
                                     const double *weight, const uint32_t *frequency,
                                     const uint32_t *ids, ptrdiff_t first, ptrdiff_t n,
@@ -175,7 +177,8 @@ static SIMD_INLINE void encode_rows(const float *gradient, const float *hessian,
     }
 }
 
-/* The records, in a packed round, of n of the rows, from `first` on. */
+/* Writes the records, in a packed round, of n of the rows, from `first` on, by position. The scales
+   are inverse units. Arguments are NULL where the loop need not read them. */
 SIMD_KERNEL(encode_packed, (const Gradients *rows, ptrdiff_t first, ptrdiff_t n,
              double gradient_scale, double hessian_scale, const Encoding *encoding,
              uint64_t *records_out),

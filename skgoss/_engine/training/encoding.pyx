@@ -5,6 +5,10 @@ The trees of a round that grow side by side are encoded together.
 Fixed-point integers have sums that depend neither on the order of the rows nor on the number of
 threads. The formats are described in ``layout.h``, and how they are chosen in docs/design.md,
 section 4.
+
+The integer of a number x is round(x * scale), where the scale is a power of two and the unit is its
+inverse. In a packed round, gradient and hessian of a row and its number share 64 bits; in a wide
+round, each has an integer of its own.
 """
 
 from libc.math cimport INFINITY, frexp, isfinite, ldexp, rint
@@ -71,10 +75,12 @@ cdef struct RootLoop:
 
 
 cdef inline Py_ssize_t count_blocks(Py_ssize_t n_rows) noexcept nogil:
+    """The number of blocks of the rows of a root."""
     return (n_rows + ROW_BLOCK - 1) // ROW_BLOCK
 
 
 cdef RootLoop root_loop(RootRows* roots, int n_roots) noexcept nogil:
+    """A loop over the rows of all roots; ``by_block`` is NULL."""
     return RootLoop(roots, n_roots, roots.gradients.n, NULL)
 
 
@@ -86,16 +92,19 @@ cdef void run_blocks(LoopBody body, RootLoop* loop) noexcept nogil:
 
 
 cdef inline Py_ssize_t first_row(const RootLoop* loop, Py_ssize_t i) noexcept nogil:
+    """The first row of iteration i."""
     return i // loop.n_roots * ROW_BLOCK
 
 
 cdef inline Py_ssize_t count_rows(const RootLoop* loop, Py_ssize_t i) noexcept nogil:
+    """The number of rows of iteration i."""
     return min(<Py_ssize_t>ROW_BLOCK, loop.n_rows - first_row(loop, i))
 
 
 # ------------------------------------------------------------------ statistics of gradients
 
 cdef void gather_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    """Gather the gradients of the iterations ``first`` to ``end``."""
     cdef RootLoop* loop = <RootLoop*>context
     cdef const RootRows* root
     cdef Py_ssize_t i
@@ -122,7 +131,10 @@ cdef int start_gather(RootRows* root) noexcept nogil:
 
 
 cdef void end_gather(RootRows* root) noexcept nogil:
-    """Point to the gathered gradients of a root in place of those of all rows."""
+    """Point to the gathered gradients of a root in place of those of all rows.
+
+    From here on, gradients are read by position in the sample, and not by row.
+    """
     cdef Gradients* gradients = &root.gradients
     gradients.gradient = root.gathered.gradient
     gradients.hessian = root.gathered.hessian if gradients.hessian != NULL else NULL
@@ -159,6 +171,7 @@ cdef void merge_stats(const GradientStats* stats, GradientStats* total) noexcept
 cdef void stats_body(
     void* context, Py_ssize_t first, Py_ssize_t end, int thread,
 ) noexcept nogil:
+    """Find the extremes of the iterations ``first`` to ``end``."""
     cdef RootLoop* loop = <RootLoop*>context
     cdef Py_ssize_t i
     for i in range(first, end):
@@ -185,7 +198,10 @@ cdef int find_extremes(RootRows* roots, int n_roots) noexcept nogil:
 
 
 cdef bint hessians_vary(const Gradients* gradients, float* first_out) noexcept nogil:
-    """Whether the hessians of the rows differ, apart from their weights."""
+    """Whether the hessians of the rows differ, apart from their weights.
+
+    ``first_out``: the first one; not set if hessians are all 1, or there are no rows.
+    """
     cdef Py_ssize_t i
     if gradients.hessian == NULL or gradients.n == 0:
         return False
@@ -231,7 +247,10 @@ cdef int reduce_stats(Shared* shared, RootRows* root) noexcept nogil:
 
 
 cdef int gather_stats(Shared* shared, RootRows* roots, int n_roots) noexcept nogil:
-    """Gather the gradients of the roots, and find the statistics of those of all processes."""
+    """Gather the gradients of the roots, and find the statistics of those of all processes.
+
+    Returns 0, NOT_FINITE or another error.
+    """
     cdef int status = gather_sampled(roots, n_roots)
     cdef int k
     if status == 0:
@@ -245,7 +264,10 @@ cdef int gather_stats(Shared* shared, RootRows* roots, int n_roots) noexcept nog
 # ------------------------------------------------------------------ the format
 
 cdef int fixed_point_exponent(double largest, int bits) noexcept nogil:
-    """The greatest k with round(largest * 2**k) < 2**bits."""
+    """The greatest k with round(largest * 2**k) < 2**bits, at most MAX_EXPONENT.
+
+    0 if ``largest`` is 0.
+    """
     cdef int exponent
     if largest <= 0:
         return 0
@@ -257,7 +279,11 @@ cdef int fixed_point_exponent(double largest, int bits) noexcept nogil:
 
 
 cdef double wide_scale(double largest, int64_t total_frequency) noexcept nogil:
-    """The scale at which ``total_frequency`` integers of up to ``largest`` have a 64-bit sum."""
+    """The scale at which ``total_frequency`` integers of up to ``largest`` have a 64-bit sum.
+
+    n integers below 2**b have a sum below 2**(b + bit_length(n)), which leaves a bit for the sign
+    and one to spare.
+    """
     cdef int bits = min(62 - bit_length(total_frequency), MAX_WIDE_BITS)
     return ldexp(1.0, fixed_point_exponent(largest, bits))
 
@@ -273,6 +299,11 @@ cdef Encoding choose_encoding(
     """The number format of a round; ``wide``: packed integers would be too coarse.
 
     The units are those of a round in which each row is repeated ``frequency`` times.
+
+    A packed addend has three fields: gradient, hessian and count (two if hessians are all 1, as the
+    count is the sum of hessians). A field needs ``count_bits`` more bits than its integers to sum
+    the rows that an accumulator holds, so 63 - n_fields * count_bits bits remain for the integers
+    of a row. Hessians get half of them.
     """
     cdef Encoding encoding
     cdef bint constant = all_ones(rows)
@@ -310,6 +341,11 @@ cdef bint assign_bits(
 
     ``gradient_bits``, ``hessian_bits``: of the integers of a row of frequency 1; a hessian of 1
     has no bits, because it is the frequency.
+
+    A record has gradient, hessian (each longer by the bits of the frequency) and row number, an
+    addend gradient, hessian and count. The larger the capacity (the rows that an accumulator can
+    sum), the less often accumulators are moved to histograms: so the count begins with the most
+    bits that can be useful, and gets fewer until the fields of an addend fit.
     """
     cdef int frequency_bits = bit_length(rows.max_frequency) if rows.frequency != NULL else 0
     cdef int id_bits = 63 - gradient_bits - hessian_bits - 2 * frequency_bits
@@ -340,7 +376,8 @@ cdef bint assign_bits(
 cdef bint is_large_enough(int64_t roots, int64_t n) noexcept nogil:
     """Whether integers are typically large enough, by the sum of the roots of their magnitudes.
 
-    The mean of square roots is robust: a few outliers change it little.
+    ``roots``: of n rows, in units of 1 / ROOT_LEVELS: see `Roots`. The squared mean of square roots
+    must be at least MIN_TYPICAL_UNITS. It is robust: a few outliers change it little.
     """
     cdef double mean_root = roots / (ROOT_LEVELS * n)
     return mean_root * mean_root >= MIN_TYPICAL_UNITS
@@ -349,7 +386,7 @@ cdef bint is_large_enough(int64_t roots, int64_t n) noexcept nogil:
 # ------------------------------------------------------------------ integers
 
 cdef void encode_block(RootRows* root, Py_ssize_t first, Py_ssize_t n) noexcept nogil:
-    """Encode some rows of a root, and add them to its sums, which are exact in any order."""
+    """Encode n rows of a root, from ``first`` on, and add them to its sums, exact in any order."""
     cdef const Gradients* rows = &root.gradients
     cdef const Encoding* encoding = &root.ws.encoding
     cdef double gradient_scale = 1.0 / encoding.gradient_unit
@@ -373,6 +410,7 @@ cdef void encode_block(RootRows* root, Py_ssize_t first, Py_ssize_t n) noexcept 
 
 
 cdef void encode_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    """Encode the iterations ``first`` to ``end``, unless the format of their root is final."""
     cdef RootLoop* loop = <RootLoop*>context
     cdef RootRows* root
     cdef Py_ssize_t i
@@ -383,13 +421,21 @@ cdef void encode_body(void* context, Py_ssize_t first, Py_ssize_t end, int threa
 
 
 cdef bint is_precise(const Gradients* rows, const Roots* roots) noexcept nogil:
-    """Whether the integers of a round are typically large enough."""
+    """Whether the integers of a round are typically large enough.
+
+    ``roots``: sums of the square roots of the integers' sizes. If they are too small, rounding
+    gradients to integers would lose too much, and the round is encoded again with wide integers.
+    """
     return is_large_enough(roots.gradient, roots.n) and (
         all_ones(rows) or is_large_enough(roots.hessian, roots.n))
 
 
 cdef void set_leaf_scales(RootRows* root) noexcept nogil:
-    """Choose the scales of the sums of leaves, which are finer than those of histograms."""
+    """Choose the scales of the sums of leaves, which are finer than those of histograms.
+
+    The value of a leaf is computed from a sum of its own over the rows, with up to 62 bits for all
+    rows together. A scale is what a gradient or hessian is multiplied by before it is rounded.
+    """
     cdef Workspace* ws = root.ws
     cdef const GradientStats* stats = &root.stats
     cdef int64_t n_summed = (
@@ -400,7 +446,11 @@ cdef void set_leaf_scales(RootRows* root) noexcept nogil:
 
 
 cdef int choose_format(RootRows* root, bint wide) noexcept nogil:
-    """Choose how the rows of a root are written; 0 or NO_MEMORY."""
+    """Choose how the rows of a root are written; 0 or NO_MEMORY.
+
+    ``wide``: with an integer each for gradient and hessian, as packed ones are too coarse. Sums of
+    the root become 0.
+    """
     cdef Workspace* ws = root.ws
     set_leaf_scales(root)
     ws.encoding = choose_encoding(&root.stats, &root.gradients, wide)

@@ -34,12 +34,12 @@ SIMD_KERNEL(interleave, (const uint8_t *const *lanes, ptrdiff_t n, ptrdiff_t str
         memcpy(out + stride * i, octets + 8 * i, 8);
 }
 
-/* Adds codes, times the radix of their group, to a lane. */
+/* Adds the codes of n rows, times the radix of their group, to a lane. */
 SIMD_KERNEL(add_digits, (const uint8_t *restrict codes, ptrdiff_t n, int radix,
-             uint8_t *restrict lane), (codes, n, radix, lane))
+             uint8_t *restrict lane_inout), (codes, n, radix, lane_inout))
 {
     for (ptrdiff_t i = 0; i < n; i++)
-        lane[i] += (uint8_t)(codes[i] * radix);
+        lane_inout[i] += (uint8_t)(codes[i] * radix);
 }
 
 #endif

@@ -49,7 +49,10 @@ cdef int64_t count_visits(const Binned* data) noexcept nogil:
 cdef void number_hist_bins(
     const Binned* full_data, SubsetBuffers* buffers, Binned* out,
 ) noexcept nogil:
-    """Number the histogram bins of the chosen features, in the order of the features."""
+    """Number the histogram bins of the chosen features, in the order of the features.
+
+    Writes ``out.offset`` (the first bin of each feature) and ``out.feature_of_hist_bin``.
+    """
     cdef int64_t hist_bin = 0
     cdef int64_t end
     cdef int feature
@@ -68,9 +71,10 @@ cdef void number_hist_bins(
 
 
 cdef int add_piece(Piece* pieces, int n, int first, Piece piece) noexcept nogil:
-    """Append a piece to those from number ``first`` on, or lengthen the last one.
+    """Append a piece (a run of histogram bins) to n pieces, or lengthen the last one.
 
-    Returns the number of pieces.
+    Only pieces from number ``first`` on, those of the same group, are lengthened. Returns the
+    number of pieces.
     """
     if n > first and pieces[n - 1].hist_bin + pieces[n - 1].length == piece.hist_bin:
         pieces[n - 1].length += piece.length
@@ -83,7 +87,11 @@ cdef void start_group(
     const Binned* full_data, const SubsetSource* source, int feature, int n_pieces,
     SubsetBuffers* buffers, Binned* out,
 ) noexcept nogil:
-    """Begin a group. A bundle already has the code 0, for rows with only default bins."""
+    """Begin a group with its first feature.
+
+    A bundle already has the code 0, for rows with only default bins. ``n_pieces``: where the
+    group's pieces begin.
+    """
     cdef int group = out.n_groups
     cdef const BinColumn* column = &source.columns[feature]
     buffers.lane_groups[group] = group
@@ -100,7 +108,11 @@ cdef int add_codes(
     const BinColumn* column, int64_t hist_bin, int n_stored, int n_pieces, SubsetBuffers* buffers,
     int group,
 ) noexcept nogil:
-    """Give a feature's stored bins codes in a group; returns the number of pieces."""
+    """Give a feature's stored bins codes in a group; returns the number of pieces.
+
+    - ``hist_bin``, ``n_stored``: the feature's first histogram bin, and their number.
+    - ``n_pieces``: pieces so far.
+    """
     cdef int32_t first = buffers.n_codes[group]
     cdef int32_t* hist_bin_of_code = buffers.hist_bin_of_code + group * LANE_CODES + first
     cdef uint8_t* digit = buffers.digit + group * LANE_CODES + column.first_code
@@ -119,7 +131,11 @@ cdef int add_codes(
 cdef void list_groups(
     const Binned* full_data, const SubsetSource* source, SubsetBuffers* buffers, Binned* out,
 ) noexcept nogil:
-    """List the groups of the chosen features, with new codes for these features alone."""
+    """List the groups of the chosen features, with new codes for these features alone.
+
+    A group is a column of codes: of one feature, or of several sparse ones (a bundle). Codes of
+    features that are not chosen become 0, so that the others need fewer codes.
+    """
     cdef int group = -1
     cdef int n_pieces = 0
     cdef int feature, i
@@ -143,14 +159,18 @@ cdef void list_groups(
 
 
 cdef bint is_plain(const SubsetBuffers* buffers, int group) noexcept nogil:
-    """Whether a group has the same codes as with all features."""
+    """Whether a group has the same codes as with all features: then its column needs no table."""
     return buffers.n_codes[group] == buffers.n_source_codes[group]
 
 
 cdef void share_lanes(
     const SubsetSource* source, SubsetBuffers* buffers, Binned* out,
 ) noexcept nogil:
-    """Assign groups to lanes in their order; each lane takes all that fit."""
+    """Assign groups to lanes (bytes of a row) in their order; each lane takes all that fit.
+
+    The codes of the groups of a lane are digits of a number, whose radices are products of the
+    numbers of codes. Tables of new codes (``digit``) are multiplied by the radix of their group.
+    """
     cdef int size = 1
     cdef int group, i
     out.n_lanes = 0
@@ -178,7 +198,10 @@ cdef const uint8_t* lane_values(
     const Binned* data, const SubsetBuffers* buffers, int lane, Py_ssize_t first, Py_ssize_t n,
     uint8_t* values,
 ) noexcept nogil:
-    """A lane of n rows from ``first`` on: a column of codes itself, or computed in ``values``."""
+    """A lane of n rows from ``first`` on: a column of codes itself, or computed in ``values``.
+
+    Lanes behind the last one are zeros.
+    """
     cdef int group = data.lane_start[lane] if lane < data.n_lanes else 0
     cdef int end = data.lane_start[lane + 1] if lane < data.n_lanes else 0
     cdef const uint8_t* codes
@@ -202,7 +225,7 @@ cdef const uint8_t* lane_values(
 cdef void pack_block(
     const Binned* data, const SubsetBuffers* buffers, Py_ssize_t first,
 ) noexcept nogil:
-    """Write the lanes of the rows of a block, sampled or not."""
+    """Write the lanes of the rows of a block, from ``first`` on, sampled or not."""
     cdef const uint8_t* lanes[8]
     cdef uint8_t[8 * SUBSET_BLOCK] values
     cdef Py_ssize_t n = min(<Py_ssize_t>SUBSET_BLOCK, data.n_rows - first)
@@ -221,6 +244,7 @@ cdef struct PackLoop:
 
 
 cdef void pack_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    """Write the lanes of one block."""
     cdef PackLoop* loop = <PackLoop*>context
     pack_block(loop.data, loop.buffers, first)
 
@@ -267,6 +291,7 @@ cdef int renumber_hist_bins(
 
 
 cdef struct ShortsLoop:
+    # The rows with all features, those with the chosen ones, and the sampled rows; NULL: all.
     const Binned* full_data
     const Binned* out
     const SubsetBuffers* buffers
@@ -274,6 +299,7 @@ cdef struct ShortsLoop:
 
 
 cdef void shorts_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    """Copy the shorts of the sampled rows ``first`` to ``end``."""
     cdef ShortsLoop* loop = <ShortsLoop*>context
     cdef int n_shorts = loop.out.n_shorts
     cdef Py_ssize_t i, row
@@ -289,7 +315,10 @@ cdef void pack_shorts(
     const Binned* full_data, const SubsetSource* source, const Gradients* sampled, int n_threads,
     SubsetBuffers* buffers, Binned* out,
 ) noexcept nogil:
-    """Copy the shorts of the sampled rows that belong to the chosen features."""
+    """Copy the shorts of the sampled rows that belong to the chosen features.
+
+    A short is a bin of two bytes, of a feature with too many bins for a byte.
+    """
     cdef Py_ssize_t n = full_data.n_rows if sampled.ids == NULL else sampled.n
     cdef ShortsLoop loop = ShortsLoop(full_data, out, buffers, sampled.ids)
     cdef int k
@@ -313,7 +342,11 @@ cdef int64_t count_block(
     const Binned* full_data, const Gradients* sampled, Py_ssize_t first, Py_ssize_t last,
     SubsetBuffers* buffers,
 ) noexcept nogil:
-    """Find where the entries of each row of a block end within the block; returns their number."""
+    """Find where the entries of each row of a block end within the block; returns their number.
+
+    ``first``, ``last``: the rows of the block. Rows that are not sampled have none. Row i's end is
+    written to ``buffers.entry_start[i + 1]``.
+    """
     cdef Py_ssize_t k = (
         first_from(sampled.ids, sampled.n, first) if sampled.ids != NULL else 0)
     cdef int64_t n = 0
@@ -332,7 +365,12 @@ cdef void fill_block(
     const Binned* full_data, int64_t begin, Py_ssize_t first, Py_ssize_t last,
     SubsetBuffers* buffers,
 ) noexcept nogil:
-    """Write the entries of a block's rows from position ``begin`` on."""
+    """Write the entries of a block's rows from position ``begin`` on.
+
+    An entry is a histogram bin of a sparse feature that the row has. ``first``, ``last``: the rows.
+    ``buffers.entry_start[i + 1]`` is where row i's entries end within the block, and then among
+    all.
+    """
     cdef int64_t n = begin
     cdef int64_t e, end
     cdef int32_t hist_bin
@@ -355,12 +393,14 @@ cdef struct EntriesLoop:
 
 
 cdef void count_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    """Count the entries of one block."""
     cdef EntriesLoop* loop = <EntriesLoop*>context
     loop.buffers.block_entries[first // ENTRY_BLOCK] = count_block(
         loop.full_data, loop.sampled, first, end, loop.buffers)
 
 
 cdef void fill_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    """Write the entries of one block."""
     cdef EntriesLoop* loop = <EntriesLoop*>context
     fill_block(
         loop.full_data, loop.buffers.block_entries[first // ENTRY_BLOCK], first, end,

@@ -54,7 +54,7 @@ cdef const StoredNode* nodes_of(array) except NULL:
 
 
 cdef copy_values(array, const void* values):
-    """Fill a contiguous array with values from memory."""
+    """Fill a contiguous array with values from memory, which must have its size."""
     cdef char[::1] out = array.view(np.byte)
     if out.shape[0]:
         memcpy(&out[0], values, out.shape[0])
@@ -78,6 +78,7 @@ cdef struct MapLoop:
 
 
 cdef void map_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    """Turn the sets of bins number ``first`` to ``end`` into sets of categories."""
     cdef const MapLoop* loop = <const MapLoop*>context
     cdef const int32_t* categories
     cdef uint32_t* out
@@ -137,7 +138,10 @@ cdef class Forest:
         free(self.set_words)
 
     cdef int _reserve(self, int64_t n_trees, int64_t n_leaves, int64_t n_words):
-        """Reserve memory for more trees; 0 or NO_MEMORY."""
+        """Reserve memory for more trees; 0 or NO_MEMORY.
+
+        ``n_trees``, ``n_leaves``, ``n_words``: how many trees, leaves, and words of sets come.
+        """
         if (
             reserve(<void**>&self.nodes, self.n_nodes + n_leaves, &self.node_capacity,
                     sizeof(StoredNode)) < 0

@@ -139,7 +139,8 @@ static SIMD_INLINE double leaf_output(double gradient, double hessian, double co
     return w;
 }
 
-/* Twice the decrease of the second-order loss of a leaf by an output. */
+/* Twice the decrease of the second-order loss G w + (H + l2) w^2 / 2 of a leaf by an output w, with
+   the soft threshold T(G) in place of G: gains of splits are in these units. */
 static SIMD_INLINE double output_gain(double gradient, double hessian, double output,
                                       const SplitRules *rules)
 {
@@ -147,6 +148,7 @@ static SIMD_INLINE double output_gain(double gradient, double hessian, double ou
              + (hessian + rules->l2) * output * output);
 }
 
+/* x, limited to lower and upper. */
 static SIMD_INLINE double clamp(double x, double lower, double upper)
 {
     x = x < lower ? lower : x;
@@ -220,7 +222,8 @@ static inline double min_child_hessian(double rows, Sums node, const SplitRules 
     return limit > rules->min_hessian ? limit : rules->min_hessian;
 }
 
-/* The statistics of a node from its sums. */
+/* The statistics of a node from its sums, which are integers in units of the rules. parent_output:
+   for path_smooth; lower, upper: bounds of the output. */
 static inline NodeStats node_stats(Sums sums, double parent_output, double lower,
                                    double upper, const SplitRules *rules)
 {
@@ -263,8 +266,8 @@ typedef struct {
 FILL_DEFAULT(fill_default_longs, int64_t)
 FILL_DEFAULT(fill_default_ints, int32_t)
 
-/* The bins of a feature. If histograms leave one of them out, the default bin, all sums are
-   written to `buffer`, which has 3 n_bins integers. */
+/* The bins of a feature in a node. If histograms leave one of them out, the default bin, all sums
+   are written to `buffer`, which has 3 n_bins integers. node: the sums of all rows of the node. */
 static SIMD_INLINE Bins feature_bins(const Binned *data, const Histogram *histogram,
                                      int feature, const Sums *node, const Encoding *encoding,
                                      int64_t *buffer)
@@ -328,7 +331,8 @@ typedef struct {
 } Limits;
 
 /* The gain of two sides with bounded outputs, and whether the cut is allowed: the outputs must be
-   ordered and differ, because rounding errors of equal outputs could look like a gain. */
+   ordered and differ, because rounding errors of equal outputs could look like a gain. gl, hl, cl:
+   the gradient, hessian and count of the left side; gr, hr, cr: of the right one. */
 static SIMD_INLINE double bounded_gain(double gl, double hl, double cl, double gr, double hr,
                                        double cr, double parent_output, Limits limits,
                                        const SplitRules *rules, int *allowed_out)
@@ -342,7 +346,9 @@ static SIMD_INLINE double bounded_gain(double gl, double hl, double cl, double g
 }
 
 /* The gain of a cut minus `needed`, with the `extra` rows on the left side, too; -1: the cut is
-   not allowed. `limits` are those of FORM_BOUNDED. */
+   not allowed. gl, hl, cl: the gradient, hessian and count of the left side, whole numbers in units
+   of the rules, as `extra` is. `limits` are those of FORM_BOUNDED. With one denominator for both
+   sides, T(gl)^2 / dl + T(gr)^2 / dr needs one division. */
 static SIMD_INLINE double cut_gain(double gl, double hl, double cl, Sums extra,
                                    const NodeStats *node, double needed, Limits limits,
                                    int form, const SplitRules *rules)

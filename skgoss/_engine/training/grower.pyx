@@ -59,6 +59,7 @@ cdef struct WaveLoop:
 
 
 cdef void grow_body(void* context, Py_ssize_t i, Py_ssize_t end, int thread) noexcept nogil:
+    """Grow tree i of a wave by this thread; its error is in ``rounds[i].status``."""
     cdef WaveLoop* loop = <WaveLoop*>context
     loop.rounds[i].status = grow_trees(
         loop.shared, &loop.batches[1 + i], &loop.workspaces[i], &loop.rounds[i], 1)

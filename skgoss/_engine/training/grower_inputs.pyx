@@ -36,7 +36,10 @@ cdef sum_of_largest(values, int n):
 
 
 cdef int read_lanes(Binned* data, Arena arena, storage) except -1:
-    """Point to the lanes of the rows."""
+    """Point to the lanes of the rows: bytes, each with the codes of one group or several.
+
+    ``storage``: a `Storage`; ``arena``: keeps the arrays.
+    """
     lane = storage.lane
     lane_groups = np.argsort(lane, kind="stable")
     lane_start = np.zeros(lane.max(initial=-1) + 2, dtype=np.int32)
@@ -62,7 +65,10 @@ cdef int read_lanes(Binned* data, Arena arena, storage) except -1:
 
 
 cdef int read_shorts_and_entries(Binned* data, Arena arena, storage) except -1:
-    """Point to the shorts and entries of the rows."""
+    """Point to the shorts (bins of two bytes) and entries (histogram bins) of the rows.
+
+    ``storage``: a `Storage`; ``arena``: keeps the arrays. `read_lanes` must come first.
+    """
     data.hist_bin_sums = data.n_lanes * data.lane_stride
     data.sums_size = data.hist_bin_sums + FOLD_SIZE
     if len(storage.hist_bin_pieces) == 0:

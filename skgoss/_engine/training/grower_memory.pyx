@@ -22,7 +22,7 @@ cdef enum:
 
 
 cdef size_t small_leaf_size(const Binned* data) noexcept:
-    """The bytes of `SmallLeafBuffers`."""
+    """The bytes of a thread's `SmallLeafBuffers`: see `lay_out_small_leaf`."""
     cdef size_t n_features = data.n_features
     cdef size_t n_hist_bins = data.hist_bin_capacity if data.n_hist_bin_pieces > 0 else 0
     return (
@@ -84,7 +84,11 @@ cdef class GrowerMemory(Arena):
             free_tasks(&self.batches[i])
 
     cdef int allocate_threads(self, Shared* shared, int n_threads) except -1:
-        """Allocate the memory of each thread."""
+        """Allocate the memory of each thread: accumulators, scratch space and histograms of its
+        own.
+
+        Memory that must be zero is allocated by the threads together.
+        """
         cdef int n_arrays = SCRATCH_BOUNDED if shared.rules.bounded else SCRATCH_ARRAYS
         cdef size_t scratch_size = n_arrays * (shared.max_bins + SCRATCH_PADDING)
         cdef size_t sums_size = whole_lines(
@@ -128,7 +132,10 @@ cdef class GrowerMemory(Arena):
         return 0
 
     cdef int _batch(self, Batch* out, int first_thread, int max_divisions) except -1:
-        """Allocate a batch of at most ``max_divisions`` leaves."""
+        """Allocate a batch of at most ``max_divisions`` leaves.
+
+        ``first_thread``: the number of the first thread that divides them.
+        """
         out.first_thread = first_thread
         out.n_threads = 1
         out.max_divisions = max_divisions

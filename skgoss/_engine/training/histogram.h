@@ -39,7 +39,9 @@ static inline void prefetch_row(const Binned *data, ptrdiff_t row)
     prefetch(lanes + data->n_lanes - 1, 0);
 }
 
-/* What a row of a packed round adds to its accumulators. */
+/* What a row of a packed round adds to its accumulators: gradient, hessian and a count of 1, as
+   fields of one integer. They are longer than those of the record, so that sums of rows fit. The
+   gradient is signed, and so has the highest field. */
 static SIMD_INLINE int64_t packed_addend(uint64_t record, const Encoding *encoding)
 {
     uint64_t gradient = (uint64_t)((int64_t)record >> encoding->record_gradient_shift);
@@ -48,7 +50,8 @@ static SIMD_INLINE int64_t packed_addend(uint64_t record, const Encoding *encodi
                      + (hessian << encoding->count_bits) + 1);
 }
 
-/* Adds a row to four lanes. */
+/* Adds a row to four lanes. row: its codes there. x: its addend. stride: integers between the
+   accumulators of two lanes. */
 static SIMD_INLINE void add_quad(const uint8_t *row, int64_t x, ptrdiff_t stride, int64_t *lanes)
 {
     int64_t *a = lanes + row[0], *b = lanes + row[1];
@@ -75,7 +78,9 @@ static SIMD_INLINE int lanes_per_tile(int n_lanes, ptrdiff_t size, ptrdiff_t til
 
 /* Adds n rows, of n_left, to some lanes: the inner loop of histograms. Several rows are added in a
    step: while the loads of one are pending, the others add. `rows`: the first lane of row 0;
-   `far`: see prefetch. */
+   `far`: see prefetch. `n_left`: the records from here on that may be read, to prefetch rows of
+   later blocks. `lanes`: the accumulators of the first lane, `stride` integers before those of the
+   next. */
 static SIMD_INLINE void add_packed_tile(const uint8_t *rows, ptrdiff_t row_bytes, const int far,
                                         int n_lanes, const Encoding *encoding,
                                         const uint64_t *records, ptrdiff_t n, ptrdiff_t n_left,
@@ -160,8 +165,8 @@ static void add_packed_bytes(const Binned *data, const Encoding *encoding,
         add_packed_strided(data, encoding, records, n, 264, sums);
 }
 
-/* Adds packed accumulators to separate sums, or stores them there
-   if `is_first`, and clears the accumulators. */
+/* Adds the packed accumulators of n_bins bins to separate sums, or stores them there if `is_first`,
+   and clears the accumulators. Old sums are masked and not read in a branch: `keep` is 0 or -1. */
 SIMD_KERNEL(spill_packed, (int64_t *restrict packed, int n_bins, const Encoding *encoding,
              int is_first, int64_t *restrict gradient_out, int64_t *restrict hessian_out,
              int32_t *restrict count_out),
@@ -220,7 +225,8 @@ static inline void spill_piece(const Encoding *encoding, int is_first, int64_t *
         spill_wide(sums, n, is_first, gradient, hessian, count);
 }
 
-/* Adds an addend to an accumulator, in one vector addition. */
+/* Adds an addend to an accumulator, in one vector addition. width: the integers of both: 1 in a
+   packed round, WIDE_WIDTH in a wide one. */
 static SIMD_INLINE void add_addend(const int64_t *x, const int width, int64_t *sums)
 {
 #if defined(__GNUC__)
@@ -240,7 +246,8 @@ static SIMD_INLINE void add_addend(const int64_t *x, const int width, int64_t *s
 #endif
 }
 
-/* The addends of n rows of a wide round. */
+/* Writes the addends of n rows of a wide round: gradient, hessian, 1 and 0. n_left: the records
+   from here on that may be read, to prefetch. */
 static SIMD_INLINE void list_addends(const uint64_t *records, ptrdiff_t n, ptrdiff_t n_left,
                                      const int64_t *pairs, int64_t *addends_out)
 {
@@ -342,8 +349,8 @@ SIMD_KERNEL(add_wide_bytes, (const Binned *data, const uint64_t *records, ptrdif
         add_wide_strided(data, records, n, pairs, 264, sums);
 }
 
-/* Adds one row or several to the accumulators of the shorts from `first` to `last`, four at a
-   time. */
+/* Adds one row or several (a constant, up to ROWS_PER_STEP) to the accumulators of the shorts from
+   `first` to `last`, four at a time. addends: of these rows; sums: those of histogram bins. */
 static SIMD_INLINE void add_rows_of_shorts(const Binned *data, const uint64_t *records,
                                            const int n_rows, uint64_t id_mask,
                                            const int64_t *addends, const int width, int first,
@@ -490,7 +497,8 @@ SIMD_KERNEL(add_wide_entries, (const Binned *data, const uint64_t *records, ptrd
     }
 }
 
-/* Adds n rows, at most `capacity`, to accumulators. `pairs`: of a wide round. The dummy bin of
+/* Adds n rows, at most `capacity`, to accumulators: first those by lane and code, then, behind
+   them, those by histogram bin. `pairs`: the integers of a wide round, by row. The dummy bin of
    add_row_entries is cleared: in a round of another width, accumulators of a feature lie there. */
 static inline void add_rows(const Binned *data, const Encoding *encoding,
                              const uint64_t *records, ptrdiff_t n, const int64_t *pairs,
@@ -517,7 +525,7 @@ static inline void add_rows(const Binned *data, const Encoding *encoding,
                encoding->width * sizeof *sums);
 }
 
-/* Sums of the rows of a packed round. */
+/* Sums of the gradients, hessians and counts of n rows of a packed round. */
 SIMD_KERNEL(sum_packed, (const uint64_t *records, ptrdiff_t n, const Encoding *encoding,
              Sums *out), (records, n, encoding, out))
 {

@@ -11,6 +11,17 @@ features have in a row.
 Large leaves are summed at once, by one thread or several. Smaller ones are summed and searched tile
 by tile: a tile has few lanes, so that the sums of all their bins stay in the nearest cache. Small
 leaves have no histogram of their own, which would cost more than summing their rows again.
+
+Arguments that many functions here share:
+
+- ``data``, `Binned`: the rows in bins: lanes (bytes), shorts and entries: see ``layout.h``.
+- ``encoding``: how gradients and hessians are written as integers in this round.
+- ``records``, ``n``: the rows to sum, one 64-bit integer each. In a packed round it has gradient,
+  hessian and row number, and in a wide round only the row number.
+- ``pairs``: in a wide round, the integers of gradient and hessian of each row, by row number.
+- ``sums``: the accumulators of the calling thread: an integer (four in a wide round) for each code
+  of each lane, and for each histogram bin of shorts and entries.
+- ``is_first``: whether the histogram has no sums yet, so that they replace what is there.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t, uintptr_t
@@ -64,7 +75,10 @@ cdef enum:
 cdef inline void add_to_bin(
     const Encoding* encoding, int64_t x, Sums sums, int64_t hist_bin, Histogram* out,
 ) noexcept nogil:
-    """Add a row's sums to one bin of a histogram; ``x``: the same sums, packed."""
+    """Add a row's sums to one bin of a histogram.
+
+    ``x``: the same sums, packed into one integer, for histograms that are packed (``compact``).
+    """
     cdef uint64_t bit = <uint64_t>1 << (hist_bin % 64)
     cdef uint64_t word
     if out.occupied != NULL:
@@ -80,16 +94,20 @@ cdef inline void add_to_bin(
 
 
 cdef inline void touch(
-    const Binned* data, int64_t hist_bin, uint8_t* is_touched, int32_t* touched, int* n_touched,
+    const Binned* data, int64_t hist_bin, uint8_t* is_touched_inout, int32_t* touched_inout,
+    int* n_touched_inout,
 ) noexcept nogil:
-    """Add the feature of a histogram bin to ``touched``, once; does nothing without a mask."""
+    """Add the feature of a histogram bin to the list ``touched_inout``, once, and count it.
+
+    ``is_touched_inout``: a mask by feature; NULL: nothing is listed.
+    """
     cdef int32_t feature
-    if is_touched != NULL:
+    if is_touched_inout != NULL:
         feature = data.feature_of_hist_bin[hist_bin]
-        if not is_touched[feature]:
-            is_touched[feature] = 1
-            touched[n_touched[0]] = feature
-            n_touched[0] += 1
+        if not is_touched_inout[feature]:
+            is_touched_inout[feature] = 1
+            touched_inout[n_touched_inout[0]] = feature
+            n_touched_inout[0] += 1
 
 
 cdef void add_row_by_row(
@@ -100,7 +118,8 @@ cdef void add_row_by_row(
     """Add a few rows to a histogram (``sign`` 1), or subtract them (-1).
 
     Lists the features whose bins have changed in ``touched``, unless ``is_touched``, a mask by
-    feature that is 0 at first, is NULL.
+    feature that is 0 at first, is NULL. Each histogram bin of a row is found by itself, without
+    accumulators, which only many rows are worth.
     """
     cdef Py_ssize_t i, row
     cdef int64_t e
@@ -123,6 +142,7 @@ cdef void add_row_by_row(
             value = data.rows[row * data.row_bytes + lane]
             for k in range(data.lane_start[lane], data.lane_start[lane + 1]):
                 group = data.lane_groups[k]
+                # The code of a group is a digit of the lane, and the last group has what remains.
                 digit = value
                 if k + 1 < data.lane_start[lane + 1]:
                     digit = value % data.n_codes[group]
@@ -144,7 +164,7 @@ cdef void add_row_by_row(
 cdef Sums sum_records(
     const Encoding* encoding, const uint64_t* records, Py_ssize_t n, const int64_t* pairs,
 ) noexcept nogil:
-    """The sums of some rows."""
+    """The sums of the gradients, hessians and counts of n rows, as integers."""
     cdef Sums sums
     cdef Py_ssize_t i
     if encoding.packed:
@@ -170,9 +190,10 @@ cdef inline void spill_group(
     const Binned* data, const Encoding* encoding, bint is_first, int64_t* sums, int group,
     Histogram* out,
 ) noexcept nogil:
-    """Move the accumulators of a group's codes to their histogram bins.
+    """Move the accumulators of a group's codes to their histogram bins, and clear them.
 
-    The accumulator of code 0 of a bundle, which has no histogram bin, is cleared.
+    ``sums``: the accumulator of the group's code 0, which the others follow. The accumulator of
+    code 0 of a bundle, which has no histogram bin, is cleared.
     """
     cdef int width = encoding.width
     cdef int64_t i
@@ -185,7 +206,12 @@ cdef void spill_lane(
     const Binned* data, const Encoding* encoding, bint is_first, int64_t* lanes, int lane,
     Histogram* out,
 ) noexcept nogil:
-    """Move a lane's accumulators; those of a shared lane are first summed group by group."""
+    """Move a lane's accumulators to the histogram, and clear them.
+
+    A shared lane holds the codes of several groups as digits of a number, so its accumulators count
+    combinations of codes. From the highest digit on, these are summed by the code of one group:
+    `fold_digit`. ``lanes``: the accumulators of all lanes.
+    """
     cdef int width = encoding.width
     cdef int64_t* digit = lanes + width * (data.sums_size - FOLD_SIZE)
     cdef int64_t* sums = lanes + width * lane * data.lane_stride
@@ -198,7 +224,7 @@ cdef void spill_lane(
 
 
 cdef inline int part_start(int n, int part, int n_parts) noexcept nogil:
-    """Where part number ``part`` of n items begins."""
+    """Where part number ``part`` of n items begins, if they are cut into ``n_parts`` parts."""
     return n * part // n_parts
 
 
@@ -206,7 +232,7 @@ cdef void spill_part(
     const Binned* data, const Encoding* encoding, bint is_first, int64_t* sums, int part,
     int n_parts, Histogram* out,
 ) noexcept nogil:
-    """Move a part of the accumulators to a histogram.
+    """Move part number ``part`` of ``n_parts`` of the accumulators to a histogram, and clear them.
 
     If they are its first sums (``is_first``), they replace what it has; else they are added.
     """
@@ -231,6 +257,9 @@ cdef void accumulate(
 ) noexcept nogil:
     """Write the sums of the rows of ``records`` to a histogram.
 
+    An accumulator overflows with more than ``encoding.capacity`` rows, so they are moved to the
+    histogram after each such number of rows.
+
     ``sums``: the accumulators of the calling thread, WIDE_WIDTH * (sums_size + 1) integers so that
     they can be aligned. They are zero before and after.
     """
@@ -253,8 +282,10 @@ cdef void accumulate_in_turn(
 ) noexcept nogil:
     """Add the sums of the rows of ``records`` to a histogram that other threads add to.
 
-    ``partial``: a histogram of the calling thread, used if there are more rows than its
-    accumulators can sum.
+    - ``partial``: a histogram of the calling thread, used if there are more rows than its
+      accumulators can sum.
+    - ``turns``: the histogram is cut into N_TURNS parts, each with a lock.
+    - ``first_turn``: the part that this thread adds first.
     """
     cdef int64_t* accumulators = sums if encoding.packed else aligned(sums)
     cdef bint is_spilled = n > encoding.capacity
@@ -283,7 +314,7 @@ cdef void add_bins(
     const Encoding* encoding, int64_t first, int64_t last, int sign, const Histogram* other,
     Histogram* out,
 ) noexcept nogil:
-    """Add the sums of some bins to those of another histogram, or subtract them."""
+    """Add the sums of the bins [first, last) to those of ``out``; ``sign`` -1: subtract them."""
     cdef int n = <int>(last - first)
     add_longs(n, sign, other.gradient + first, out.gradient + first)
     if not encoding.compact:
@@ -294,7 +325,7 @@ cdef void add_bins(
 cdef void copy_bins(
     const Encoding* encoding, int64_t first, int64_t last, const Histogram* other, Histogram* out,
 ) noexcept nogil:
-    """Copy the sums of some bins."""
+    """Copy the sums of the bins [first, last)."""
     memcpy(out.gradient + first, other.gradient + first, (last - first) * sizeof(int64_t))
     if not encoding.compact:
         memcpy(out.hessian + first, other.hessian + first, (last - first) * sizeof(int64_t))
@@ -305,7 +336,10 @@ cdef void add_piece(
     const Encoding* encoding, const Piece* piece, bint adds, const Histogram* sums,
     Histogram* out,
 ) noexcept nogil:
-    """Add the sums of a piece's bins to those of another histogram, or copy them."""
+    """Add the sums of a piece's bins to those of another histogram, or copy them.
+
+    A piece is a run of consecutive histogram bins. ``adds``: False copies.
+    """
     if adds:
         add_bins(encoding, piece.hist_bin, piece.hist_bin + piece.length, 1, sums, out)
     else:
@@ -316,7 +350,10 @@ cdef void add_part(
     const Binned* data, const Encoding* encoding, bint adds, const Histogram* sums, int part,
     int n_parts, Histogram* out,
 ) noexcept nogil:
-    """Add the sums of a part of the lanes, shorts and entries to those of ``out``, or copy them."""
+    """Add the sums of a part of the lanes, shorts and entries to those of ``out``.
+
+    Without ``adds``, they are copied. ``part``, ``n_parts``: see `spill_part`.
+    """
     cdef int lane, i, group
     cdef int64_t p
     for lane in range(
@@ -339,8 +376,12 @@ cdef void subtract_bins(
 ) noexcept nogil:
     """Subtract the sums of a child, in some bins, from its parent's: the sibling's remain.
 
-    ``old_encoding`` is that of the parent's sums in ``out``, ``new_encoding`` that of the
-    sibling's: sums are packed if only the second one is compact. If ``child`` is NULL, this is all.
+    - ``first``, ``last``: the range of bins.
+    - ``child_encoding``: of the child's sums.
+    - ``old_encoding``: of the parent's sums in ``out``; ``new_encoding``: of the sibling's there.
+      The sums of few rows are packed into one integer a bin (``compact``), so ``out`` is packed
+      first if only the sibling has few.
+    - ``child``: NULL: ``out`` is only packed, if it must be.
     """
     cdef int n = <int>(last - first)
     if new_encoding.compact and not old_encoding.compact:
@@ -358,7 +399,7 @@ cdef void subtract_bins(
 # ------------------------------------------------------------------ tiles
 
 cdef void list_piece(Workspace* ws, const Piece* piece, Tile* tile) noexcept nogil:
-    """Add the features of a piece that are summed to the newest tile."""
+    """Add the features of a piece (a run of histogram bins) that are summed to the newest tile."""
     cdef const Binned* data = &ws.data
     cdef int64_t hist_bin = piece.hist_bin
     cdef int32_t feature
@@ -378,7 +419,11 @@ cdef void list_piece(Workspace* ws, const Piece* piece, Tile* tile) noexcept nog
 cdef void list_tile(
     Workspace* ws, int first_lane, int n_lanes, int32_t* features, Tile* tile,
 ) noexcept nogil:
-    """Describe a tile: its lanes, and the features and histogram bins that are in them."""
+    """Describe a tile: its lanes, and the features and histogram bins that are in them.
+
+    - ``first_lane``, ``n_lanes``: of the tile, which may have fewer at the end.
+    - ``features``: memory for the list of its features.
+    """
     cdef const Binned* data = &ws.data
     cdef int lane, i, group
     cdef int64_t p
@@ -397,7 +442,10 @@ cdef void list_tile(
 
 
 cdef int start_tiles(Shared* shared, Workspace* ws) noexcept nogil:
-    """Cut the lanes that a tree reads into tiles; none if rows have shorts or entries."""
+    """Cut the lanes that a tree reads into tiles; none if rows have shorts or entries.
+
+    Returns 0 or NO_MEMORY.
+    """
     cdef const Binned* data = &ws.data
     cdef int32_t* features = ws.tile_features
     cdef int64_t capacity = 0
@@ -423,7 +471,10 @@ cdef int start_tiles(Shared* shared, Workspace* ws) noexcept nogil:
 
 
 cdef int reserve_tile(TileSums* sums, int64_t capacity) noexcept nogil:
-    """Reserve a thread's memory for the sums of a tile of ``capacity`` histogram bins."""
+    """Reserve a thread's memory for the sums of a tile of ``capacity`` histogram bins.
+
+    Returns 0 or NO_MEMORY.
+    """
     if capacity <= sums.capacity:
         return 0
     free(sums.values)
@@ -436,7 +487,7 @@ cdef int reserve_tile(TileSums* sums, int64_t capacity) noexcept nogil:
 
 
 cdef Binned slice_lanes(const Binned* data, int first_lane, int n_lanes) noexcept nogil:
-    """The same rows with only some neighboring lanes."""
+    """The same rows with only the ``n_lanes`` lanes from ``first_lane`` on."""
     cdef Binned out = data[0]
     out.rows = data.rows + first_lane
     out.lane_start = data.lane_start + first_lane
@@ -445,7 +496,10 @@ cdef Binned slice_lanes(const Binned* data, int first_lane, int n_lanes) noexcep
 
 
 cdef Histogram tile_histogram(const TileSums* sums, int64_t first_hist_bin) noexcept nogil:
-    """A thread's sums as a histogram of the bins from ``first_hist_bin`` on."""
+    """A thread's sums as a histogram of the bins from ``first_hist_bin`` on.
+
+    Its pointers are moved back, so that bins have their numbers in the whole histogram.
+    """
     cdef Histogram out = histogram_in(sums.values, sums.capacity)
     out.gradient -= first_hist_bin
     out.hessian -= first_hist_bin
@@ -456,7 +510,10 @@ cdef Histogram tile_histogram(const TileSums* sums, int64_t first_hist_bin) noex
 cdef Histogram sum_tile(
     const Shared* shared, const Workspace* ws, const Tile* tile, const Leaf* leaf, int thread,
 ) noexcept nogil:
-    """The sums of a leaf's rows in a tile: in its slot, or valid until the thread's next tile."""
+    """The sums of a leaf's rows in a tile, as a histogram with only the tile's bins.
+
+    It is the histogram of the leaf's slot, if it has one, or valid until the thread's next tile.
+    """
     cdef Binned lanes = slice_lanes(&ws.data, tile.first_lane, tile.n_lanes)
     cdef Histogram out = tile_histogram(&shared.tile_sums[thread], tile.first_hist_bin)
     if leaf.slot >= 0:
@@ -470,7 +527,10 @@ cdef Histogram sum_tile(
 # ------------------------------------------------------------------ leaves, by one thread
 
 cdef void sum_rows(Shared* shared, Siblings* siblings) noexcept nogil:
-    """Sum the rows of the smaller sibling in its slot, unless it is searched tile by tile."""
+    """Sum the rows of the smaller sibling in its slot, unless it is searched tile by tile.
+
+    Sets ``siblings.is_summed``: False leaves the sums to the search, which has them in the cache.
+    """
     cdef Workspace* ws = siblings.ws
     cdef const Leaf* leaf = siblings.smaller
     cdef Py_ssize_t n = leaf.end - leaf.begin
@@ -500,9 +560,10 @@ cdef Binned slice_range(const Binned* data, const LaneRange* lanes) noexcept nog
 
 
 cdef void sum_task(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
-    """Sum some lanes of some rows of a leaf.
+    """Sum some lanes of some rows of a leaf: a task of `list_lane_sums`.
 
-    Threads that have the same lanes add their sums to the histogram one after the other.
+    ``task.first``, ``task.end``: the rows; ``task.kind``: the number of the lane range. Threads
+    that have the same lanes add their sums to the histogram one after the other.
     """
     cdef const Siblings* siblings = &batch.siblings[task.index]
     cdef LaneRange* lanes = <LaneRange*>item_at(&batch.lane_ranges, task.kind)
@@ -525,7 +586,10 @@ cdef void sum_task(Shared* shared, Batch* batch, Task* task, int thread) noexcep
 cdef void list_lane_sums(
     Batch* batch, int index, int first_lane, int n_lanes, Py_ssize_t n_rows, int n_tasks,
 ) noexcept nogil:
-    """List the tasks that sum some lanes of a leaf's rows."""
+    """List the ``n_tasks`` tasks that sum some lanes of a leaf's rows.
+
+    ``index``: of the siblings in the batch. ``n_lanes``: 0: the shorts and entries of the rows.
+    """
     cdef int lanes = add_lane_range(batch, first_lane, n_lanes, n_tasks)
     cdef int i
     for i in range(n_tasks if lanes >= 0 else 0):
@@ -546,7 +610,9 @@ cdef inline int round_tasks(double n, Py_ssize_t n_rows) noexcept nogil:
 cdef void list_ranges(Batch* batch, int index, double size) noexcept nogil:
     """List the tasks that sum a leaf's rows, of about ``size`` updates each.
 
-    The fewer rows a task has, the fewer lanes it gets, so that moving its sums costs little.
+    The rows are cut into chunks, and the lanes into ranges; a task is a chunk of rows in a range of
+    lanes. The fewer rows a task has, the fewer lanes it gets, so that moving its sums costs little.
+    ``index``: of the siblings in the batch.
     """
     cdef const Siblings* siblings = &batch.siblings[index]
     cdef const Binned* data = &siblings.ws.data
@@ -570,12 +636,18 @@ cdef void list_ranges(Batch* batch, int index, double size) noexcept nogil:
 
 
 cdef bint needs_sum(const Siblings* siblings) noexcept nogil:
-    """Whether the smaller sibling has a slot, and its rows are not summed yet."""
+    """Whether the smaller sibling has a slot, and its rows are not summed yet.
+
+    A slot is the memory of a histogram; small leaves have none.
+    """
     return siblings.smaller.slot >= 0 and not siblings.is_summed
 
 
 cdef double count_updates(const Siblings* siblings) noexcept nogil:
-    """The updates of bins that summing the smaller sibling takes."""
+    """The updates of bins that summing the smaller sibling takes.
+
+    An update adds a row to one bin.
+    """
     return (siblings.smaller.end - siblings.smaller.begin) * siblings.ws.data.row_updates
 
 
@@ -592,8 +664,9 @@ cdef double count_batch_updates(const Batch* batch) noexcept nogil:
 cdef bint list_sums(Shared* shared, Batch* batch, int index, TaskBody continuation) noexcept nogil:
     """List the tasks that sum the rows of the smaller sibling; False if there are none.
 
-    Tiles of few updates are summed when they are searched. Among processes, a histogram is always
-    summed as a whole.
+    ``index``: of the siblings in the batch. ``continuation``: is called after the last task; NULL:
+    nothing. Tiles of few updates are summed when they are searched. Among processes, a histogram is
+    always summed as a whole.
     """
     cdef Siblings* siblings = &batch.siblings[index]
     cdef int first = batch.tasks.n
@@ -612,7 +685,11 @@ cdef bint list_sums(Shared* shared, Batch* batch, int index, TaskBody continuati
 
 
 cdef int sum_batch(Shared* shared, Batch* batch) noexcept nogil:
-    """Sum the smaller siblings of the batch that have a slot; 0 or NO_MEMORY."""
+    """Sum the smaller siblings of the batch that have a slot; 0 or NO_MEMORY.
+
+    Siblings are the two children of a leaf that was divided, or a leaf alone. The tasks are run by
+    all threads of the batch.
+    """
     cdef double updates = count_batch_updates(batch)
     cdef int i
     start_list(shared, batch)
@@ -630,7 +707,10 @@ cdef int sum_batch(Shared* shared, Batch* batch) noexcept nogil:
 cdef void fill_small_histogram(
     Shared* shared, const Workspace* ws, const Leaf* leaf, uint8_t* is_touched,
 ) noexcept nogil:
-    """Add the rows of a small leaf to the thread's histogram for such leaves, which is zero."""
+    """Add the rows of a small leaf to the thread's histogram for such leaves, which is zero.
+
+    ``is_touched``, a mask by feature: see `add_row_by_row`.
+    """
     cdef SmallLeafBuffers* small = &shared.small_leaf[ws.thread]
     small.n_touched = 0
     add_row_by_row(

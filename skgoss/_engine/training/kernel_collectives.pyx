@@ -41,9 +41,11 @@ cdef class KernelCollectives:
         return True
 
     cdef int _status(self) noexcept:
+        """0, or COLLECTIVE_FAILED if the last operation has raised an error."""
         return 0 if self.error is None else COLLECTIVE_FAILED
 
     cdef int _all_reduce(self, int64_t* values, Py_ssize_t n) noexcept:
+        """The function `all_reduce`, with the GIL."""
         with self:
             self.wrapped.all_reduce(as_array(values, n, np.int64))
         return self._status()
@@ -51,6 +53,7 @@ cdef class KernelCollectives:
     cdef int _reduce_scatter(
         self, int64_t* values, const Py_ssize_t* ends, Py_ssize_t n_pieces,
     ) noexcept:
+        """The function `reduce_scatter`, with the GIL."""
         cdef Py_ssize_t piece
         with self:
             array = as_array(values, ends[n_pieces - 1], np.int64)
@@ -59,6 +62,7 @@ cdef class KernelCollectives:
         return self._status()
 
     cdef int _all_gather(self, const int64_t* values, Py_ssize_t n, int64_t* out) noexcept:
+        """The function `all_gather`, with the GIL."""
         with self:
             sent = as_array(values, n, np.int64)
             np.concatenate(
@@ -69,6 +73,7 @@ cdef class KernelCollectives:
     cdef int _all_reduce_doubles(
         self, double* values, Py_ssize_t n_sums, Py_ssize_t n_maxima,
     ) noexcept:
+        """The function `all_reduce_doubles`, with the GIL."""
         with self:
             out = as_array(values, n_sums + n_maxima, np.float64)
             gathered = np.array(self.wrapped.all_gather(out.copy()))
@@ -172,7 +177,8 @@ cdef Py_ssize_t copy_sums(
 ) noexcept nogil:
     """Copy the bins [first, last) of a histogram to ``values``; if it ``restores``, from there.
 
-    Returns the number of integers.
+    ``code``: how its sums are written: one integer a bin if they are packed (``compact``), else
+    three: all gradients, all hessians, all counts. Returns the number of integers.
     """
     cdef size_t n = last - first
     cdef Py_ssize_t i
@@ -196,7 +202,7 @@ cdef Py_ssize_t copy_sums(
 cdef Py_ssize_t copy_features(
     Workspace* ws, const Leaf* leaf, int first, int end, bint restores, int64_t* values,
 ) noexcept nogil:
-    """As `copy_sums`, the histogram bins of the features ``summed[first:end]``.
+    """As `copy_sums`, the histogram bins of the features ``ws.summed[first:end]`` of a leaf.
 
     Neighboring features are copied at once.
     """
@@ -233,6 +239,11 @@ cdef Py_ssize_t copy_piece(
 ) noexcept nogil:
     """Copy the extra integers, and the sums of some features, to a message, or from there.
 
+    - ``leaves``, ``n_leaves``: whose histograms are copied, one after the other.
+    - ``first``, ``end``: the features ``ws.summed[first:end]``.
+    - ``restores``: copy from the message.
+    - ``extra``, ``n_extra``: integers that come first.
+
     Returns the number of integers.
     """
     cdef Py_ssize_t n = n_extra
@@ -252,8 +263,9 @@ cdef int reduce_histograms(
 ) noexcept nogil:
     """Add up the histograms of leaves, and some extra integers, in one collective operation.
 
-    If processes share columns, each gets only the sums of those that it searches. Returns 0 or an
-    error.
+    If processes share columns, each gets only the sums of those that it searches: the message has a
+    piece for each process, with its features and the extra integers. Otherwise, it has one piece.
+    Returns 0 or an error.
     """
     cdef int n_pieces = shared.n_ranks if ws.shares_columns else 1
     cdef Py_ssize_t size = 3 * ws.data.n_hist_bins * n_leaves + n_pieces * n_extra
@@ -300,7 +312,11 @@ cdef Py_ssize_t candidate_size(const Workspace* ws) noexcept nogil:
 cdef void write_candidate(
     Shared* shared, Workspace* ws, Leaf* leaf, int64_t* out,
 ) noexcept nogil:
-    """Write the best split that this process has found for a leaf, as a message."""
+    """Write the best split that this process has found for a leaf, as a message.
+
+    ``out``: a `Candidate`, then, if it is categorical, the set of bins that go left. It also has
+    the sums of the left side, which other processes cannot compute without the columns.
+    """
     cdef Candidate* candidate = <Candidate*>out
     cdef uint32_t* bins = <uint32_t*>(candidate + 1)
     memset(out, 0, candidate_size(ws) * sizeof(int64_t))
@@ -312,7 +328,11 @@ cdef void write_candidate(
 
 
 cdef void merge_candidate(Workspace* ws, const int64_t* received, Leaf* leaf) noexcept nogil:
-    """Give a leaf the split of a process if it is better, with its left side."""
+    """Give a leaf the split of a process if it is better, with its left side.
+
+    ``received``: a `Candidate`. The process here also gets its own, whose left side it must take
+    over.
+    """
     cdef const Candidate* candidate = <const Candidate*>received
     if is_better(&candidate.split, &leaf.best):
         leaf.best = candidate.split
@@ -323,7 +343,10 @@ cdef void merge_candidate(Workspace* ws, const int64_t* received, Leaf* leaf) no
 
 
 cdef int list_searched(Siblings* siblings, int n, Leaf** leaves_out) noexcept nogil:
-    """List the leaves of siblings that are searched; returns how many."""
+    """List the leaves of n siblings that are searched; returns how many.
+
+    ``leaves_out``: room for 2 n.
+    """
     cdef int n_leaves = 0
     cdef int i
     for i in range(n):

@@ -7,7 +7,7 @@
 #include "layout.h"
 #include "simd.h"
 
-/* One loop for each kind of rows: an argument that is always NULL costs nothing in it.
+/* add_leaf_rows, for one kind of rows: an argument that is always NULL costs nothing in the loop.
    `position`: of each row, where its gradient is; NULL: at its number. */
 static SIMD_INLINE void sum_leaf_rows(const Gradients *rows, const float *hessian,
                                       const double *weight, const uint32_t *frequency,
@@ -28,7 +28,8 @@ static SIMD_INLINE void sum_leaf_rows(const Gradients *rows, const float *hessia
     sums_inout->count += n;
 }
 
-/* Adds the gradients and hessians of n records' rows to the sums of a leaf. */
+/* Adds the gradients and hessians of n records' rows, as integers at these scales, to the sums of a
+   leaf. `rows`: the gradients of the round; `position`: see sum_leaf_rows. */
 SIMD_KERNEL(add_leaf_rows, (const Gradients *rows, const uint32_t *position,
              const uint64_t *records, ptrdiff_t n, uint64_t id_mask, double gradient_scale,
              double hessian_scale, Sums *sums_inout),

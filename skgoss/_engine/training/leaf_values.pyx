@@ -34,7 +34,11 @@ cdef void visit_leaf(
     const Workspace* ws, const Round* round, bint adds, int index, uint64_t end_row,
     LeafVisit* visit,
 ) noexcept nogil:
-    """Visit a leaf's next rows, those below ``end_row``."""
+    """Visit the next rows of leaf ``index``, those below ``end_row``.
+
+    If it ``adds``, the leaf's value is added to the scores of its rows; otherwise, their gradients
+    and hessians are added to ``visit.sums``. ``visit.next`` is the next record.
+    """
     cdef const Leaf* leaf = &ws.leaves[index]
     cdef const uint64_t* records = ws.records[leaf.buffer]
     cdef uint64_t id_mask = ws.encoding.id_mask
@@ -54,7 +58,10 @@ cdef void visit_rows(
     const Workspace* ws, const Round* round, bint adds, Py_ssize_t row, Py_ssize_t end_row,
     LeafVisit* leaf_visits,
 ) noexcept nogil:
-    """Sum some rows by leaf, or if it ``adds``, add the leaves' values to their scores."""
+    """Sum the rows ``row`` to ``end_row`` by leaf; if it ``adds``, add leaf values to scores.
+
+    ``leaf_visits``, (n_leaves,): the progress and the sums of each leaf.
+    """
     cdef Py_ssize_t step = max(ROWS_PER_WINDOW, ROWS_PER_VISIT * <Py_ssize_t>ws.n_leaves)
     cdef const Leaf* leaf
     cdef int index
@@ -70,17 +77,18 @@ cdef void visit_rows(
 
 
 cdef struct VisitLoop:
-    # Each thread visits a range of the rows in all trees.
+    # Each thread visits a range (share) of the rows in all trees.
     Workspace* trees
     const Round* rounds
     int n_trees
-    bint adds
+    bint adds                 # values to scores; else rows are summed
     int n_shares
     Py_ssize_t n_rows
     Py_ssize_t max_leaves
 
 
 cdef void visit_body(void* context, Py_ssize_t share, Py_ssize_t end, int thread) noexcept nogil:
+    """Visit the rows of one share in all trees with a split."""
     cdef VisitLoop* loop = <VisitLoop*>context
     cdef Workspace* ws
     cdef int k
@@ -94,7 +102,11 @@ cdef void visit_body(void* context, Py_ssize_t share, Py_ssize_t end, int thread
 
 
 cdef void sum_shares(Workspace* ws, const VisitLoop* loop) noexcept nogil:
-    """Sum the sums of a tree's leaves over all shares."""
+    """Sum the sums of a tree's leaves over all shares.
+
+    A share is the range of rows that a thread has visited. Sums are integers, so their order does
+    not matter.
+    """
     cdef const LeafVisit* visit
     cdef int leaf, share
     memset(ws.leaf_sums, 0, 2 * ws.n_leaves * sizeof(int64_t))
@@ -106,7 +118,11 @@ cdef void sum_shares(Workspace* ws, const VisitLoop* loop) noexcept nogil:
 
 
 cdef void set_value(Workspace* ws, int index) noexcept nogil:
-    """Compute the value of a leaf from its sums."""
+    """Compute the value and the weight (sum of hessians) of leaf ``index`` from its sums.
+
+    The sums are integers, at the scales of the tree. The value is the output, clipped to the bounds
+    of the leaf, times the learning rate.
+    """
     cdef const Leaf* leaf = &ws.leaves[index]
     cdef const int64_t* sums = ws.leaf_sums + 2 * index
     cdef SplitRules rules = ws.rules

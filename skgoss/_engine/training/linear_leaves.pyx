@@ -53,7 +53,10 @@ cdef int compare_work(const void* first, const void* second) noexcept nogil:
 cdef void find_positions(
     const Workspace* ws, const uint64_t* records, int64_t n, uint32_t* rows_out,
 ) noexcept nogil:
-    """Find where the gradients and scores of records' rows are."""
+    """Find where the gradients and scores of n records' rows are.
+
+    Records are 64-bit integers that contain the row number in the store.
+    """
     cdef uint64_t id_mask = ws.encoding.id_mask
     cdef int64_t i
     for i in range(n):
@@ -64,6 +67,7 @@ cdef void find_positions(
 
 
 cdef void fit_body(void* context, Py_ssize_t i, Py_ssize_t end, int thread) noexcept nogil:
+    """Fit the leaf of task i."""
     cdef LeafModelLoop* loop = <LeafModelLoop*>context
     cdef const LeafModelTask* task = &loop.tasks[i]
     cdef const Workspace* ws = task.ws
@@ -155,7 +159,9 @@ cdef class LeafModelFit:
     ):
         """Fit the leaves of the n trees of the scores from ``first`` on.
 
-        The values of their rows are added to ``scores``, (n_scores, n_rows), unless None.
+        - ``workspaces``, ``rounds``, (n,): the grown trees, with the rows of their leaves.
+        - ``first``: the score of the first tree.
+        - ``scores``, (n_scores, n_rows): the values of the rows are added, unless None.
         """
         cdef int64_t first_leaf = self.constant.n
         cdef LeafModelLoop loop
@@ -195,7 +201,10 @@ cdef class LeafModelFit:
         self.feature.n = self.coefficient.n = self.mean.n = n_kept
 
     cdef _plan_tree(self, const Workspace* ws, const Round* round, double* score, int k):
-        """Append a task and a model for each leaf of a tree."""
+        """Append a task and a model for each leaf of a tree, which is that of score k.
+
+        ``score``: of all rows; NULL: values are not added.
+        """
         cdef LeafModelTask* task = <LeafModelTask*>append(
             &self.tasks, ws.n_leaves, sizeof(LeafModelTask))
         cdef int64_t first_leaf = self.constant.n

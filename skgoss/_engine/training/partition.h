@@ -17,6 +17,8 @@ static const uint8_t bit_count[256] = {
 #define B6(n) B4(n), B4(n + 1), B4(n + 1), B4(n + 2)
     B6(0), B6(1), B6(1), B6(2)};
 
+/* Whether a row goes left (1) or right (0). column: codes of `width` bytes, by row; goes_left: by
+   code. */
 static SIMD_INLINE unsigned goes(const void *column, const int width, uint64_t row,
                                  const uint8_t *goes_left)
 {
@@ -48,6 +50,7 @@ static SIMD_INLINE ptrdiff_t decide_codes(const uint64_t *records, ptrdiff_t n, 
     return n_left;
 }
 
+/* decide_codes for codes of one byte. */
 static ptrdiff_t decide_bytes(const uint64_t *records, ptrdiff_t n, uint64_t id_mask,
                               const uint8_t *column, const uint8_t *goes_left,
                               uint8_t *mask_out)
@@ -55,6 +58,7 @@ static ptrdiff_t decide_bytes(const uint64_t *records, ptrdiff_t n, uint64_t id_
     return decide_codes(records, n, id_mask, column, 1, goes_left, mask_out);
 }
 
+/* decide_codes for codes of two bytes. */
 static ptrdiff_t decide_shorts(const uint64_t *records, ptrdiff_t n, uint64_t id_mask,
                                const uint16_t *column, const uint8_t *goes_left,
                                uint8_t *mask_out)
@@ -81,7 +85,8 @@ static void move_plain(const uint64_t *records, ptrdiff_t n, ptrdiff_t n_left,
         memcpy(right_out + i - left, records + i, (n - i) * sizeof *records);
 }
 
-/* As move_plain, but both sides must have memory for all records. */
+/* As move_plain, but both sides must have memory for all records. flip: 0 if rows whose bit is set
+   are kept, 255 if the others are. Returns how many are kept. */
 static ptrdiff_t keep_plain(const uint64_t *records, ptrdiff_t n, const uint8_t *mask,
                             unsigned flip, uint64_t *kept_out, uint64_t *moved_out)
 {
@@ -129,6 +134,8 @@ SIMD_FOR_AVX512 static void move_avx512(const uint64_t *records, ptrdiff_t n,
     move_plain(records + i, n - i, left_whole + 8 - left_out, mask + i / 8, left_out, right_out);
 }
 
+/* keep_plain, eight records at a time. kept_out may be `records`: it is never ahead of what is
+   read. */
 SIMD_FOR_AVX512 static ptrdiff_t keep_avx512(const uint64_t *records, ptrdiff_t n,
                                              const uint8_t *mask, unsigned flip,
                                              uint64_t *kept_out, uint64_t *moved_out)

@@ -4,6 +4,12 @@ A stable partition passes over all rows of the leaf. One thread keeps those of t
 their buffer, and moves the others to another one. In a speculative split, or with several threads,
 all rows are moved. If the split column is sparse and moves few of its stored rows, only these are
 moved, and the others stay in place.
+
+The rows of a leaf are its records, 64-bit integers that contain the row number (``id_mask``), in a
+range of one of three buffers. The root has ROOT_BUFFER if there are sparse columns, and rows that
+move go to one of the other two (`next_buffer`). Records ascend by row number. If only stored rows
+are moved out of a leaf, its range also holds records that are no longer in the leaf; `gather`
+copies those that remain.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
@@ -50,7 +56,10 @@ cdef enum:
 cdef Sums sums_up_to(
     const Bins* bins, const Encoding* encoding, const Split* split, int32_t* buffer,
 ) noexcept nogil:
-    """The sums of the bins that go left of a cut. ``buffer`` holds a number for each bin."""
+    """The sums of the bins that go left of a cut, with the missing bin if it does.
+
+    ``bins``: of the split's feature in the leaf. ``buffer``: work space of a number for each bin.
+    """
     cdef Sums sums
     cdef int i, b
     cdef int n = min(split.bin + 1, bins.n_bins)
@@ -69,7 +78,7 @@ cdef Sums sums_up_to(
 cdef void decide_bins(
     const Binned* data, const Split* split, uint8_t* goes_left_out,
 ) noexcept nogil:
-    """Write which bins go left of a cut (1) or right (0)."""
+    """Write which bins of the split's feature go left of a cut (1) or right (0), by bin."""
     memset(goes_left_out, 0, data.n_bins[split.feature])
     memset(goes_left_out, 1, min(split.bin + 1, data.n_bins[split.feature]))
     if data.missing_bin[split.feature] >= 0:
@@ -77,7 +86,10 @@ cdef void decide_bins(
 
 
 cdef void write_set(const uint8_t* goes_left, int n_bins, uint32_t* words_out) noexcept nogil:
-    """Set the bits of the bins that go left in words that are 0."""
+    """Set the bits of the bins that go left, in words that are 0.
+
+    Bin b has bit b % 32 of word b // 32.
+    """
     cdef int b
     for b in range(n_bins):
         words_out[b // 32] |= <uint32_t>goes_left[b] << (b % 32)
@@ -144,6 +156,9 @@ cdef Py_ssize_t decide_sparse(
     """Decide by a sparse column: all rows go with the default bin, except some of the stored ones.
 
     The leaf's rows and the stored rows are both ascending, and are merged by galloping.
+
+    - ``goes_left``: by bin.
+    - ``mask_out``: a bit for each of the n rows; returns how many go left.
     """
     cdef bint default_left = goes_left[column.default_bin]
     cdef Py_ssize_t n_left = n if default_left else 0
@@ -169,7 +184,10 @@ cdef Py_ssize_t decide(
     const BinColumn* column, const uint64_t* records, Py_ssize_t n, uint64_t id_mask,
     const uint8_t* goes_left, uint8_t* mask_out,
 ) noexcept nogil:
-    """Write a bit for each row of a leaf: whether it goes left. Returns how many do."""
+    """Write a bit for each of n rows of a leaf: whether it goes left. Returns how many do.
+
+    ``goes_left``: by code of the column, or by bin if it is sparse only (see `by_code`).
+    """
     if column.width == 1:
         return decide_bytes(
             records, n, id_mask, <const uint8_t*>column.codes, goes_left, mask_out)
@@ -186,8 +204,9 @@ cdef Py_ssize_t partition_in_place(
 ) noexcept nogil:
     """Write the records of one side to ``kept_out``, which may be where they are.
 
-    Those of the other side are written to ``moved_out`` from the number of kept records on.
-    Returns this number. ``mask`` holds a byte for eight rows of a block.
+    Those of the other side are written to ``moved_out`` from the number of kept records on, so that
+    both sides together take the range of the leaf. Returns this number. ``mask``: work space of a
+    byte for eight rows of a block. ``goes_left``: see `decide`.
     """
     cdef Py_ssize_t n_kept = 0
     cdef Py_ssize_t first = 0
@@ -241,18 +260,20 @@ cdef struct GatherLoop:
     const Workspace* ws
     const uint64_t* records
     uint64_t* out
-    Py_ssize_t size           # of a share
-    Py_ssize_t[MAX_SHARES] n_remaining
-    Py_ssize_t[MAX_SHARES] n_before
+    Py_ssize_t size           # rows of a thread's range (share)
+    Py_ssize_t[MAX_SHARES] n_remaining  # of each share: records that are copied
+    Py_ssize_t[MAX_SHARES] n_before     # of each share: those of earlier shares
 
 
 cdef void count_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    """Count the remaining records of a share."""
     cdef GatherLoop* loop = <GatherLoop*>context
     loop.n_remaining[first // loop.size] = count_remaining(
         loop.ws, loop.records + first, end - first)
 
 
 cdef void copy_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    """Copy the remaining records of a share behind those of earlier shares."""
     cdef GatherLoop* loop = <GatherLoop*>context
     cdef Py_ssize_t share = first // loop.size
     copy_remaining(
@@ -261,7 +282,10 @@ cdef void copy_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread)
 
 
 cdef void gather_shares(GatherLoop* loop, Py_ssize_t n, int n_threads) noexcept nogil:
-    """Copy those of n records that remain in a leaf, by several threads."""
+    """Copy those of n records that remain in a leaf, by several threads.
+
+    First each thread counts those of its share, so that it is known where they go.
+    """
     cdef Py_ssize_t n_remaining = 0
     cdef Py_ssize_t i
     loop.size = (n + n_threads - 1) // n_threads
@@ -288,7 +312,11 @@ cdef void end_gather(Leaf* leaf) noexcept nogil:
 
 
 cdef void gather(Workspace* ws, Leaf* leaf, int n_threads) noexcept nogil:
-    """Gather the rows of a leaf if splits by sparse columns have removed some of its range."""
+    """Gather the rows of a leaf if splits by sparse columns have removed some of its range.
+
+    Such splits only move the rows out that a child needs, so that the leaf's range still has their
+    records. The others are copied, in their order, to the next buffer.
+    """
     cdef Py_ssize_t n = leaf.end - leaf.begin
     cdef GatherLoop loop
     if leaf.n_removed == 0:
@@ -305,14 +333,15 @@ cdef void gather(Workspace* ws, Leaf* leaf, int n_threads) noexcept nogil:
 
 
 cdef struct IndexLoop:
-    const uint32_t* ids       # ascending; NULL: all rows
-    Py_ssize_t n
+    const uint32_t* ids       # the rows of the root, ascending; NULL: all rows
+    Py_ssize_t n              # of them
     Py_ssize_t n_rows         # of the store
     uint8_t* in_root_leaf
     uint32_t* position
 
 
 cdef void index_body(void* context, Py_ssize_t begin, Py_ssize_t end, int thread) noexcept nogil:
+    """Mark the root's rows ``ids[begin:end]``, and unmark other rows up to the next one."""
     cdef IndexLoop* loop = <IndexLoop*>context
     cdef Py_ssize_t first, last, i
     if loop.ids == NULL:
@@ -327,7 +356,11 @@ cdef void index_body(void* context, Py_ssize_t begin, Py_ssize_t end, int thread
 
 
 cdef void index_root(Shared* shared, Workspace* ws, const Round* round) noexcept nogil:
-    """Mark the rows of the round as those of the root, and index its records by row."""
+    """Mark the rows of the round as those of the root, and index its records by row.
+
+    So `take_stored` finds the record of a row: ``in_root_leaf``, by row, says whether it is still
+    in a leaf with the root's records, and ``root_position`` where its record is.
+    """
     cdef Py_ssize_t n = round.gradients.n
     cdef IndexLoop loop = IndexLoop(
         round.gradients.ids, n, shared.data.n_rows, ws.in_root_leaf, ws.root_position)
@@ -338,7 +371,10 @@ cdef void index_root(Shared* shared, Workspace* ws, const Round* round) noexcept
 
 
 cdef const uint8_t* by_code(const Workspace* ws, const BinColumn* column) noexcept nogil:
-    """Which codes of a column go left; for sparse columns, which bins."""
+    """Which codes of a column go left; for sparse columns, which bins.
+
+    From ``scratch.goes_left``, by bin.
+    """
     cdef int c
     # Only codes of one byte may be those of a bundle, and differ from the bins.
     if column.width == 0 or column.default_bin < 0:
@@ -351,7 +387,10 @@ cdef const uint8_t* by_code(const Workspace* ws, const BinColumn* column) noexce
 cdef void keep_larger(
     Workspace* ws, const Leaf* parent, const BinColumn* column, Leaf* left, Leaf* right,
 ) noexcept nogil:
-    """Move the rows of a leaf to its children; those of the larger one stay in their buffer."""
+    """Move the rows of a leaf to its children; those of the larger one stay in their buffer.
+
+    Sets the ranges and buffers of ``left`` and ``right``, whose counts are known.
+    """
     cdef bint keeps_left = left.stats.sums.count >= right.stats.sums.count
     cdef Leaf* kept = left if keeps_left else right
     cdef Leaf* other = right if keeps_left else left
@@ -403,7 +442,11 @@ cdef StoredMove start_stored(
     const Shared* shared, const Workspace* ws, const Leaf* parent, const BinColumn* column,
     Leaf* left, Leaf* right,
 ) noexcept nogil:
-    """Prepare to move the stored rows of a column to one child, and keep the others in place."""
+    """Prepare to move the stored rows of a column to one child, and keep the others in place.
+
+    The child with the default bin (``large``) keeps the range of its parent. The other one
+    (``small``) gets the next buffer, behind the places that `gather` needs for rows removed before.
+    """
     cdef StoredMove move
     cdef bint default_left = column.rows != NULL and ws.scratch.goes_left[column.default_bin]
     move.column = column
@@ -441,9 +484,10 @@ cdef Py_ssize_t take_stored(
     Workspace* ws, const StoredMove* move, Py_ssize_t first, Py_ssize_t last,
     uint64_t* records_out,
 ) noexcept nogil:
-    """Of some stored rows, copy the records of those that move; returns how many.
+    """Copy the records of those of the stored rows [first, last) that move; returns how many.
 
-    They are at most ``max_moved``, the size of ``records_out``.
+    A row moves if it is in this leaf, and its bin is not on the side of the default bin. They are
+    at most ``max_moved``, the size of ``records_out``.
     """
     cdef const BinColumn* column = move.column
     cdef bint default_left = ws.scratch.goes_left[column.default_bin]
@@ -469,7 +513,11 @@ cdef Py_ssize_t take_stored(
 cdef void end_stored(
     const StoredMove* move, const Leaf* parent, Py_ssize_t n_taken,
 ) noexcept nogil:
-    """Update the ranges of the children by the number of rows that were moved."""
+    """Update the ranges of the children by the number of rows that were moved.
+
+    The larger child keeps the parent's range, in which ``n_removed`` records are no longer its
+    rows.
+    """
     move.small.end = move.small.begin + n_taken
     move.large.n_removed = parent.n_removed + n_taken
 
@@ -478,7 +526,11 @@ cdef void rows_to_children(
     Shared* shared, Workspace* ws, Leaf* parent, const BinColumn* column, Leaf* left,
     Leaf* right,
 ) noexcept nogil:
-    """Move the rows of a leaf to its children, all of them or only the stored ones."""
+    """Move the rows of a leaf to its children, all of them or only the stored ones.
+
+    ``column``: the bins of the split's feature. ``left``, ``right``: their sums are known; they get
+    ranges and buffers. ``scratch.goes_left`` has the bins that go left.
+    """
     cdef StoredMove move = start_stored(shared, ws, parent, column, left, right)
     if moves_stored_rows(&move, parent):
         end_stored(&move, parent, take_stored(ws, &move, 0, column.length, move.out))
@@ -549,7 +601,11 @@ cdef void copy_task(Shared* shared, Batch* batch, Task* task, int thread) noexce
 cdef void list_first_pass(
     Batch* batch, int index, Py_ssize_t n, Py_ssize_t size, TaskBody body, TaskBody continuation,
 ) noexcept nogil:
-    """List the tasks of the first pass, over n rows."""
+    """List the tasks of the first pass, over n rows in chunks of ``size``.
+
+    ``index``: of the division (a leaf that is divided) in the batch. ``continuation`` is called
+    after the last task.
+    """
     cdef Division* division = &batch.divisions[index]
     cdef Py_ssize_t first = 0
     division.first_chunk = batch.tasks.n
@@ -563,7 +619,10 @@ cdef void list_first_pass(
 cdef void list_second_pass(
     Batch* batch, int index, TaskBody body, TaskBody continuation,
 ) noexcept nogil:
-    """List the tasks of the second pass, which write what the first pass has found."""
+    """List the tasks of the second pass, which write what the first pass has found.
+
+    There is one for each chunk of the first pass; it knows how many rows earlier chunks have found.
+    """
     cdef Division* division = &batch.divisions[index]
     cdef const Task* found
     cdef Task* task
@@ -582,6 +641,7 @@ cdef void list_second_pass(
 
 
 cdef void after_take(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
+    """After all chunks of stored rows: list the tasks that copy those that were found."""
     cdef Division* division = &batch.divisions[task.index]
     lock_tasks(batch)
     list_second_pass(batch, task.index, copy_task, batch.after_move)
@@ -590,17 +650,20 @@ cdef void after_take(Shared* shared, Batch* batch, Task* task, int thread) noexc
 
 
 cdef void after_count(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
+    """After the remaining rows are counted: list the tasks that gather them."""
     lock_tasks(batch)
     list_second_pass(batch, task.index, gather_task, after_gather)
     publish_tasks(batch)
 
 
 cdef void after_gather(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
+    """After the rows are gathered: list the tasks that decide where they go."""
     end_gather(&batch.divisions[task.index].parent)
     list_decisions(batch, task.index)
 
 
 cdef void after_decide(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
+    """After all decisions: list the tasks that move rows, and set the children's ranges."""
     cdef Division* division = &batch.divisions[task.index]
     lock_tasks(batch)
     list_second_pass(batch, task.index, move_task, batch.after_move)
@@ -609,7 +672,10 @@ cdef void after_decide(Shared* shared, Batch* batch, Task* task, int thread) noe
 
 
 cdef void list_decisions(Batch* batch, int index) noexcept nogil:
-    """List the tasks that decide where the rows of a leaf go, once these are gathered."""
+    """List the tasks that decide where the rows of a leaf go, once these are gathered.
+
+    ``index``: of the division (a leaf that is divided) in the batch.
+    """
     cdef Division* division = &batch.divisions[index]
     start_children(&division.parent, division.left, division.right)
     lock_tasks(batch)
@@ -650,7 +716,11 @@ cdef void list_rows(Shared* shared, Batch* batch, Task* task, int thread) noexce
 
 
 cdef void return_rows(Workspace* ws, const Leaf* parent, const Leaf* child) noexcept nogil:
-    """Undo the move of stored rows to a child of a speculative split."""
+    """Undo the move of stored rows to a child of a speculative split.
+
+    If the parent's records are those of the root, and the child's are not, its rows were marked as
+    moved out. They count as the parent's again. Otherwise, the parent still has its records.
+    """
     cdef const uint64_t* records = ws.records[child.buffer]
     cdef Py_ssize_t i
     if parent.buffer == ROOT_BUFFER and child.buffer != ROOT_BUFFER:

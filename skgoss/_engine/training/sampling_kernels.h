@@ -16,6 +16,7 @@
 
 /* ---------------------------------------------------------------------------- lists */
 
+/* compress, one element at a time: each is written, and overwritten by the next if not kept. */
 static ptrdiff_t compress_plain(const uint8_t *kept, const uint32_t *values, uint32_t first,
                                  ptrdiff_t n, uint32_t *numbers_out)
 {
@@ -30,6 +31,7 @@ static ptrdiff_t compress_plain(const uint8_t *kept, const uint32_t *values, uin
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(_WIN32)
 #include <immintrin.h>
 
+/* compress, sixteen elements at a time. */
 SIMD_FOR_AVX512 static ptrdiff_t compress_avx512(const uint8_t *kept, const uint32_t *values,
                                                   uint32_t first, ptrdiff_t n,
                                                   uint32_t *numbers_out)
@@ -52,8 +54,8 @@ SIMD_FOR_AVX512 static ptrdiff_t compress_avx512(const uint8_t *kept, const uint
 }
 #endif
 
-/* Writes the values where `kept` is 1 and not 0; if they are NULL, the positions, which begin with
-   `first`. Returns their number. */
+/* Writes those of n values where `kept` is 1 and not 0; if they are NULL, the positions, which
+   begin with `first`. Returns their number. numbers_out: room for COMPRESS_SPARE more. */
 static inline ptrdiff_t compress(const uint8_t *kept, const uint32_t *values, uint32_t first,
                                   ptrdiff_t n, uint32_t *numbers_out)
 {
@@ -64,6 +66,7 @@ static inline ptrdiff_t compress(const uint8_t *kept, const uint32_t *values, ui
     return compress_plain(kept, values, first, n, numbers_out);
 }
 
+/* The number of ones among n values of 0 or 1. */
 SIMD_KERNEL(count_kept, (const uint8_t *kept, ptrdiff_t n, int64_t *n_out), (kept, n, n_out))
 {
     int64_t total = 0;
@@ -88,7 +91,9 @@ static SIMD_INLINE uint64_t row_bits(uint64_t row_key, uint64_t row)
     return mix_bits(row_key + row * 0x9E3779B97F4A7C15u);
 }
 
-/* Keeps the rows whose hashes, of 53 bits, are below `threshold`. */
+/* Keeps those of the n rows from number `first` on whose hashes of 53 bits are below `threshold`.
+
+    */
 SIMD_KERNEL(bag_rows, (uint64_t row_key, uint64_t threshold, ptrdiff_t first, ptrdiff_t n,
              uint8_t *kept_out), (row_key, threshold, first, n, kept_out))
 {
@@ -99,7 +104,8 @@ SIMD_KERNEL(bag_rows, (uint64_t row_key, uint64_t threshold, ptrdiff_t first, pt
 /* ------------------------------------------------------------------------- one side */
 
 /* Keys that fall as the sum over the scores of a row's |gradient| * weight rises: the bits of
-   nonnegative floats have the order of their values. The gradients of different scores lie
+   nonnegative floats have the order of their values, and 0x7FFFFFFF minus them the reverse. n:
+   rows, at most SAMPLING_TILE. The gradients of different scores lie
    `stride` apart, their weights `weight_stride`, which is 0 if all have the same. Only every
    `step`-th row has a key. */
 static SIMD_INLINE void rank_tile(const float *gradient, ptrdiff_t stride, int n_scores,
@@ -144,7 +150,8 @@ static SIMD_INLINE uint32_t row_draw(uint64_t row_key, uint64_t row)
     return (uint32_t)(row_bits(row_key, row) >> 33) + 1;
 }
 
-/* Keeps the rows with a key of at most `last_key` or a draw of at most `last_draw`. */
+/* Keeps the rows with a key of at most `last_key` or a draw of at most `last_draw`: those of n
+   rows, from number `first` on, whose keys these are. */
 SIMD_KERNEL(keep_either, (const uint32_t *keys, uint32_t last_key, uint64_t row_key,
              uint32_t last_draw, ptrdiff_t first, ptrdiff_t n, uint8_t *kept_out),
             (keys, last_key, row_key, last_draw, first, n, kept_out))
@@ -154,7 +161,7 @@ SIMD_KERNEL(keep_either, (const uint32_t *keys, uint32_t last_key, uint64_t row_
             = (keys[i] <= last_key) | (row_draw(row_key, (uint64_t)(first + i)) <= last_draw);
 }
 
-/* The draws of some rows; 0 for those whose keys are at most `threshold`. */
+/* The draws of n rows, whose numbers and keys these are; 0 where the key is at most `threshold`. */
 SIMD_KERNEL(draw_rows, (uint64_t row_key, const uint32_t *restrict rows,
              const uint32_t *restrict keys, uint32_t threshold, ptrdiff_t n,
              uint32_t *restrict draws_out), (row_key, rows, keys, threshold, n, draws_out))
@@ -165,36 +172,42 @@ SIMD_KERNEL(draw_rows, (uint64_t row_key, const uint32_t *restrict rows,
     }
 }
 
-/* Keeps the numbers from `low` to `high`; adds the number of those below to `n_below`. */
+/* Marks those of n values from `low` to `high`; adds the number of those below to `n_below_inout`.
+   Unsigned differences wrap, so one comparison tests both ends. */
 SIMD_KERNEL(keep_between, (const uint32_t *values, uint32_t low, uint32_t high, ptrdiff_t n,
-             uint8_t *kept_out, int64_t *n_below), (values, low, high, n, kept_out, n_below))
+             uint8_t *kept_out, int64_t *n_below_inout),
+            (values, low, high, n, kept_out, n_below_inout))
 {
     uint32_t n_lower = 0;
     for (ptrdiff_t i = 0; i < n; i++) {
         kept_out[i] = values[i] - low <= high - low;
         n_lower += values[i] < low;
     }
-    *n_below += n_lower;
+    *n_below_inout += n_lower;
 }
 
-/* Adds 1 to the numbers that equal `threshold`, except for the first `n_left` of them. */
-SIMD_KERNEL(raise_equals, (uint32_t threshold, ptrdiff_t n, uint32_t *values, int64_t *n_left),
-            (threshold, n, values, n_left))
+/* Adds 1 to those of n values that equal `threshold`, except for the first `n_left_inout` of them,
+ * from
+   which the values that stay are subtracted. So only these stay at most the threshold. */
+SIMD_KERNEL(raise_equals, (uint32_t threshold, ptrdiff_t n, uint32_t *values_inout,
+             int64_t *n_left_inout),
+            (threshold, n, values_inout, n_left_inout))
 {
     uint32_t n_equal = 0;
     for (ptrdiff_t i = 0; i < n; i++)
-        n_equal += values[i] == threshold;
-    if (n_equal <= *n_left) {
-        *n_left -= n_equal;
+        n_equal += values_inout[i] == threshold;
+    if (n_equal <= *n_left_inout) {
+        *n_left_inout -= n_equal;
         return;
     }
     ptrdiff_t start = 0;
-    for (; *n_left > 0; start++)
-        *n_left -= values[start] == threshold;
+    for (; *n_left_inout > 0; start++)
+        *n_left_inout -= values_inout[start] == threshold;
     for (ptrdiff_t i = start; i < n; i++)
-        values[i] += values[i] == threshold;
+        values_inout[i] += values_inout[i] == threshold;
 }
 
+/* The smallest and the largest of n values. */
 SIMD_KERNEL(find_range, (const uint32_t *values, ptrdiff_t n, uint32_t *low_out,
              uint32_t *high_out), (values, n, low_out, high_out))
 {
@@ -208,17 +221,17 @@ SIMD_KERNEL(find_range, (const uint32_t *values, ptrdiff_t n, uint32_t *low_out,
 }
 
 /* Multiplies the values of some rows. */
-static inline void scale_rows(const uint32_t *rows, ptrdiff_t n, float factor, float *values)
+static inline void scale_rows(const uint32_t *rows, ptrdiff_t n, float factor, float *values_inout)
 {
     for (ptrdiff_t i = 0; i < n; i++)
-        values[rows[i]] *= factor;
+        values_inout[rows[i]] *= factor;
 }
 
 /* Sets the values of some rows. */
-static inline void set_rows(const uint32_t *rows, ptrdiff_t n, float value, float *values)
+static inline void set_rows(const uint32_t *rows, ptrdiff_t n, float value, float *values_out)
 {
     for (ptrdiff_t i = 0; i < n; i++)
-        values[rows[i]] = value;
+        values_out[rows[i]] = value;
 }
 
 #endif

@@ -62,7 +62,12 @@ cdef int sample_features(
 ) noexcept nogil:
     """Draw a fraction of the candidates, rounded, but at least one, in their order.
 
-    Returns their number. Selection sampling (Knuth, TAOCP 2, 3.4.2, algorithm S) with keyed draws.
+    - ``candidates``: numbers of features.
+    - ``node_key``: of the random numbers (`random.key`): the same features on any thread.
+    - ``sample_out``: room for all candidates.
+
+    Returns the number that is drawn. Selection sampling (Knuth, TAOCP 2, 3.4.2, algorithm S) with
+    keyed draws.
     """
     cdef int n_sampled = <int>max(1.0, fraction * n_candidates + 0.5)
     cdef int n_drawn = 0
@@ -84,13 +89,14 @@ cdef double DRAWS = 2.0**53
 
 
 cdef struct BagLoop:
-    uint64_t row_key
-    uint64_t threshold
-    Py_ssize_t first
-    uint8_t* kept
+    uint64_t row_key          # of the random numbers of rows
+    uint64_t threshold        # rows with a smaller draw are kept
+    Py_ssize_t first          # the number of row 0
+    uint8_t* kept             # by row: the result
 
 
 cdef void bag_body(void* context, Py_ssize_t begin, Py_ssize_t end, int thread) noexcept nogil:
+    """Draw the rows of a block."""
     cdef BagLoop* loop = <BagLoop*>context
     bag_rows(
         loop.row_key, loop.threshold, loop.first + begin, end - begin, loop.kept + begin)
@@ -100,8 +106,9 @@ def bagging_mask(Py_ssize_t n_rows, double fraction, uint64_t seed, uint64_t rou
                  int n_threads=1, Py_ssize_t first=0) -> NDArray[np.bool_]:
     """Draw each row with probability ``fraction``, by a hash of (seed, round, row).
 
-    The rows are numbered from ``first`` on. Returns a bool array of shape (n_rows,). As in
-    LightGBM the number of rows is random.
+    A row is drawn if 53 bits of the hash, as a whole number, are below fraction * 2**53. The rows
+    are numbered from ``first`` on. Returns a bool array of shape (n_rows,). As in LightGBM the
+    number of rows is random.
     """
     kept = np.empty(n_rows, dtype=np.bool_)
     cdef uint8_t[::1] view = kept.view(np.uint8)
@@ -114,17 +121,19 @@ def bagging_mask(Py_ssize_t n_rows, double fraction, uint64_t seed, uint64_t rou
 
 
 cdef struct RowListLoop:
-    const uint8_t* kept
+    const uint8_t* kept       # by row: 0 or 1
     int64_t* start            # of the rows of each block, and the end
     uint32_t* rows
 
 
 cdef void count_body(void* context, Py_ssize_t begin, Py_ssize_t end, int thread) noexcept nogil:
+    """Count the rows that are kept in block b, in ``start[b + 1]``."""
     cdef RowListLoop* loop = <RowListLoop*>context
     count_kept(loop.kept + begin, end - begin, &loop.start[begin // BLOCK + 1])
 
 
 cdef void list_body(void* context, Py_ssize_t begin, Py_ssize_t end, int thread) noexcept nogil:
+    """List the rows that are kept in a block."""
     cdef RowListLoop* loop = <RowListLoop*>context
     cdef uint32_t* rows_out = loop.rows + loop.start[begin // BLOCK]
     cdef uint32_t[SAMPLING_TILE + COMPRESS_SPARE] listed
@@ -172,23 +181,26 @@ def kept_rows(mask: NDArray[np.bool_], int n_threads=1) -> NDArray[np.uint32]:
 
 
 cdef struct Window:
+    # The range of keys or draws in which a threshold is expected: low <= threshold <= high.
     uint32_t low
     uint32_t high
 
 
 cdef struct Threshold:
+    # What divides the numbers that are taken, the smallest ones, from the others.
     uint32_t value       # the largest number taken
     int64_t n_equal      # the numbers taken that equal it, those of the first rows
     bint all_equal       # whether these are all that equal it
 
 
 cdef struct Goss:
-    const float* gradient
-    const double* weight
-    Py_ssize_t weight_stride
-    Py_ssize_t n
+    # The arguments and the work space of one-side sampling.
+    const float* gradient      # (n_scores, n)
+    const double* weight       # of gradients where rows are ranked; NULL: 1
+    Py_ssize_t weight_stride   # from the weights of a score to the next; 0: all have the same
+    Py_ssize_t n               # rows
     int n_scores
-    uint64_t row_key
+    uint64_t row_key           # of the random numbers of rows
     int n_threads
     Py_ssize_t n_blocks
     # Of the rows that are kept, those of block b from position b * BLOCK on.
@@ -202,9 +214,11 @@ cdef struct Goss:
 
 
 cdef Threshold select_threshold(uint32_t* values, int64_t n, int64_t n_smallest) noexcept nogil:
-    """The threshold that takes the ``n_smallest`` values, by radix selection.
+    """The threshold that takes the ``n_smallest`` > 0 of n values, by radix selection.
 
-    Moves the values that equal the threshold to the front of ``values``.
+    Moves the values that equal the threshold to the front of ``values``. In each step, the
+    remaining values have a digit: their highest bits that differ. Values are counted by digit, and
+    only those with the digit of the threshold remain.
     """
     cdef uint32_t[1 << DIGIT_BITS] count
     cdef int64_t n_below = 0
@@ -235,7 +249,13 @@ cdef Threshold select_threshold(uint32_t* values, int64_t n, int64_t n_smallest)
 
 
 cdef Window expected_keys(const Goss* goss, int64_t n_top) noexcept nogil:
-    """The window in which the threshold of the keys is expected, estimated from a pilot sample."""
+    """The window in which the threshold of the keys is expected, estimated from a pilot sample.
+
+    The sample has every ``step``-th row. ``n_top``: the number of rows with the smallest keys that
+    are taken. Of n sampled rows, a binomial number is below the threshold, with the mean n * share
+    and the standard deviation sqrt(n * share * (1 - share)): the window reaches WINDOW_SIGMAS of
+    these.
+    """
     cdef Py_ssize_t step = max(<Py_ssize_t>MIN_PILOT_STRIDE, goss.n // MAX_PILOT_ROWS)
     cdef Py_ssize_t n = goss.n // step
     cdef double share = n_top / <double>goss.n
@@ -259,7 +279,13 @@ cdef Window expected_keys(const Goss* goss, int64_t n_top) noexcept nogil:
 
 
 cdef Window expected_draws(int64_t n_remaining, int64_t n_other) noexcept nogil:
-    """The window in which the threshold of the draws is expected: they are uniform."""
+    """The window in which the threshold of the draws is expected.
+
+    Draws are uniform in 1 to MAX_DRAW. ``n_remaining``: the rows that are not taken for their
+    gradients; ``n_other``: those of them that are drawn. With share = n_other / n_remaining, the
+    standard deviation of the order statistic is about sqrt(share * (1 - share) / n_remaining), in
+    units of MAX_DRAW.
+    """
     cdef double share = n_other / <double>n_remaining
     cdef double spread = WINDOW_SIGMAS * sqrt(share * (1.0 - share) / n_remaining)
     cdef Window window
@@ -272,7 +298,10 @@ cdef void sift_block(
     const Goss* goss, Py_ssize_t block, Window window, const uint32_t* values,
     uint32_t* inside_out,
 ) noexcept nogil:
-    """Copy the values of a block that are in a window, and count those below it."""
+    """Copy the values of a block's kept rows that are in a window, and count those below it.
+
+    The counts are written to ``goss.n_inside`` and ``goss.n_below``.
+    """
     cdef uint8_t[SAMPLING_TILE] kept
     cdef uint32_t[SAMPLING_TILE + COMPRESS_SPARE] found
     cdef uint32_t* out = inside_out
@@ -292,7 +321,10 @@ cdef void sift_block(
 cdef void keep_block(
     const Goss* goss, Py_ssize_t block, uint32_t last_key, uint32_t last_draw,
 ) noexcept nogil:
-    """Keep the rows of a block whose key or draw is not above its limit."""
+    """Keep the rows of a block whose key or draw is not above its limit, with their keys.
+
+    Only these can be taken if both thresholds are in their windows.
+    """
     cdef uint8_t[SAMPLING_TILE] kept
     cdef uint32_t[SAMPLING_TILE] keys
     cdef uint32_t[SAMPLING_TILE + COMPRESS_SPARE] found
@@ -339,7 +371,11 @@ cdef bint find_threshold(
 
 
 cdef void drop_equals(const Goss* goss, Threshold threshold, uint32_t* values) noexcept nogil:
-    """Raise the values that equal the threshold and are not taken, those of the last rows."""
+    """Raise the values that equal the threshold and are not taken, those of the last rows.
+
+    ``values``: the keys or draws of the kept rows, by block. A raised value is above the threshold,
+    so that exactly the number of rows that is wanted is at or below it.
+    """
     cdef int64_t n_left = threshold.n_equal
     cdef Py_ssize_t block
     if not threshold.all_equal:
@@ -349,14 +385,18 @@ cdef void drop_equals(const Goss* goss, Threshold threshold, uint32_t* values) n
 
 cdef struct SiftLoop:
     const Goss* goss
-    Window keys
-    Window draws
-    uint32_t last_key         # that is taken
+    Window keys               # where the threshold of the keys is expected
+    Window draws              # where that of the draws is
+    uint32_t last_key         # the threshold of the keys, once it is known
 
 
 cdef void sift_keys_body(
     void* context, Py_ssize_t first, Py_ssize_t end, int thread,
 ) noexcept nogil:
+    """Keep the rows of a block that may be taken.
+
+    Their keys in the window are copied to ``goss.draws``.
+    """
     cdef SiftLoop* loop = <SiftLoop*>context
     cdef const Goss* goss = loop.goss
     keep_block(goss, first // BLOCK, loop.keys.high, loop.draws.high)
@@ -366,6 +406,7 @@ cdef void sift_keys_body(
 cdef void sift_draws_body(
     void* context, Py_ssize_t first, Py_ssize_t end, int thread,
 ) noexcept nogil:
+    """Draw numbers for the kept rows of a block; copy those in the window to ``goss.keys``."""
     cdef SiftLoop* loop = <SiftLoop*>context
     cdef const Goss* goss = loop.goss
     draw_rows(
@@ -381,7 +422,9 @@ cdef bint find_draws(
 ) noexcept nogil:
     """Find the draws of rows that may be taken, and their threshold.
 
-    False if one of the thresholds is not in its window.
+    - ``keys``, ``draws``: the windows of both thresholds. False: one of them is not in its window.
+    - ``n_top``: the rows with the largest gradients, whose draw becomes 0.
+    - ``n_other``: the others that are drawn; so the n_top + n_other smallest draws are taken.
     """
     cdef SiftLoop loop = SiftLoop(goss, keys, draws, 0)
     cdef Threshold threshold
@@ -401,7 +444,13 @@ cdef void take_block(
     const Goss* goss, Py_ssize_t block, uint32_t threshold, float factor,
     float* gradient, float* hessian, bint constant_hessian,
 ) noexcept nogil:
-    """Write the rows of a block that are taken, and scale those that were drawn."""
+    """Write the rows of a block that are taken to ``goss.keys``, and scale those that were drawn.
+
+    - ``threshold``: of the draws; 0 are the rows with the largest gradients.
+    - ``factor``: of the gradients and hessians of the others.
+    - ``gradient``, ``hessian``, (n_scores, n): changed in place; with ``constant_hessian``,
+      hessians are set to 1 first.
+    """
     cdef uint8_t[SAMPLING_TILE] kept
     cdef uint32_t[SAMPLING_TILE + COMPRESS_SPARE] drawn
     cdef uint32_t[SAMPLING_TILE + COMPRESS_SPARE] taken
@@ -429,6 +478,7 @@ cdef void take_block(
 
 
 cdef struct TakeLoop:
+    # The arguments of `take_block`, and the result.
     const Goss* goss
     uint32_t threshold
     float factor
@@ -439,6 +489,7 @@ cdef struct TakeLoop:
 
 
 cdef void take_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    """Take the rows of a block."""
     cdef TakeLoop* loop = <TakeLoop*>context
     take_block(
         loop.goss, first // BLOCK, loop.threshold, loop.factor, loop.gradient,
@@ -446,6 +497,7 @@ cdef void take_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread)
 
 
 cdef void copy_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    """Copy the taken rows of a block behind those of earlier blocks (``goss.n_below``)."""
     cdef TakeLoop* loop = <TakeLoop*>context
     cdef const Goss* goss = loop.goss
     memcpy(
@@ -472,6 +524,8 @@ def one_side_keys(
 ) -> NDArray[np.uint32]:
     """Keys of rows, (n_rows,) uint32: the larger a row's gradients, the smaller is its key.
 
+    ``gradient``, (n_scores, n_rows); ``weight``, (1 or n_scores, n_rows), or None for ones.
+
     They are needed if the rows lie on several processes, which find the threshold of the keys
     together. On one, `one_side_sample` does.
     """
@@ -494,7 +548,8 @@ def one_side_draws(
 ) -> NDArray[np.uint32]:
     """Random numbers of rows, uint32: the rows with the smallest ones are taken.
 
-    They are 0 for rows that are always taken, ``is_top``, and from 1 to 2**31 for others.
+    ``numbers``, ``is_top``, (n,): the rows' numbers among those of all processes, and whether they
+    are always taken. The draws are 0 for these, and from 1 to 2**31 for others.
     """
     cdef Py_ssize_t n = numbers.shape[0]
     cdef const uint32_t[::1] is_other = (~is_top).astype(np.uint32)
@@ -564,7 +619,8 @@ def one_side_sample(
 
 # ------------------------------------------------------------------ order statistics
 
-# With ``low`` the smallest key of its group, a key has the digit (key - low) >> shift.
+# An order statistic of each group (a leaf) is found digit by digit. With ``low`` the smallest key
+# of its group, a key has the digit (key - low) >> shift.
 
 def count_digits(
     const uint64_t[::1] keys, const int64_t[::1] start, const uint64_t[::1] low, int shift,
@@ -575,6 +631,7 @@ def count_digits(
     - ``keys``, (n,): group by group.
     - ``start``, (n_groups + 1,): where the rows of each group begin, and the end.
     - ``low``, (n_groups,): the smallest key of each group.
+    - ``shift``, ``n_bits``: the digits are (key - low) >> shift, below 2**n_bits.
     - ``weight``, (n,): whole numbers; None: 1.
     """
     cdef Py_ssize_t g, i
@@ -592,7 +649,10 @@ def rows_with_digit(
     const uint64_t[::1] keys, const int64_t[::1] start, const uint64_t[::1] low, int shift,
     const int64_t[::1] digit,
 ) -> NDArray[np.uint32]:
-    """The rows whose key has the ``digit`` of its group, ascending, int64: see `count_digits`."""
+    """The rows whose key has the digit of its group, ascending, int64.
+
+    ``digit``, (n_groups,): of each group; the other arguments: see `count_digits`.
+    """
     cdef Py_ssize_t g, i
     cdef Py_ssize_t n_found = 0
     rows = np.empty(keys.shape[0] + 1, dtype=np.int64)

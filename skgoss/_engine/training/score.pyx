@@ -3,6 +3,9 @@
 `leaves` finds the leaves of rows by tests of bytes. A node tests the byte codes of the store if
 those that go right are consecutive. For the other nodes of a feature, up to eight at a time, a
 column with a bit for each node is made tile by tile.
+
+A code stands for a bin of a feature (`BinColumn`): bytes or 16-bit numbers, by row of the store. A
+source is a column of bytes that tests read in a tile of LEAF_TILE rows.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
@@ -84,7 +87,10 @@ cdef inline int32_t n_codes(const BinColumn* column) noexcept nogil:
 cdef inline bint bin_goes_right(
     const Tree* tree, const StoredNode* node, int32_t missing_bin, int32_t b
 ) noexcept nogil:
-    """Whether rows in a bin go right at a node."""
+    """Whether rows in bin b of the node's feature go right there.
+
+    ``missing_bin``: of the feature; -1: it has none. A set of bins is a bitset in ``tree.words``.
+    """
     if node.last_word > node.first_word:
         return not tree.words[node.first_word + b // 32] >> (b % 32) & 1
     return not node.missing_left if b == missing_bin else b > node.bin
@@ -94,7 +100,10 @@ cdef inline bint code_goes_right(
     const Tree* tree, const StoredNode* node, int32_t missing_bin, const BinColumn* column,
     int32_t code,
 ) noexcept nogil:
-    """Whether rows with a code of a column go right at a node."""
+    """Whether rows with a code of a column go right at a node.
+
+    ``code``: of a sparse column, its stored bin. ``missing_bin``: of the feature; -1: none.
+    """
     return bin_goes_right(
         tree, node, missing_bin,
         bin_of_code(column, code) if column.width > 0 else bin_of_stored(column, code))
@@ -103,7 +112,11 @@ cdef inline bint code_goes_right(
 cdef bint is_cut(
     const BinColumn* column, const StoredNode* node, int32_t missing_bin,
 ) noexcept nogil:
-    """Whether exactly the bytes above a threshold go right."""
+    """Whether exactly the bytes above a threshold go right: then a test can read the codes.
+
+    It needs byte codes of one feature alone, a numeric split, and missing values on their side of
+    it.
+    """
     return (
         column.width == 1 and column.default_bin < 0 and node.last_word == node.first_word
         and (missing_bin < 0 or node.missing_left == (missing_bin <= node.bin)))
@@ -113,7 +126,10 @@ cdef bint find_interval(
     const Tree* tree, const StoredNode* node, int32_t missing_bin, const BinColumn* column,
     Test* test_out,
 ) noexcept nogil:
-    """Find the interval of bytes, modulo 256, that go left; False if they are not an interval."""
+    """Find the interval of bytes, modulo 256, that go left; False if they are not an interval.
+
+    ``test_out``: a byte goes left if (byte - low) modulo 256 is at most the limit.
+    """
     cdef int32_t n = n_codes(column)
     cdef bint last = code_goes_right(tree, node, missing_bin, column, n - 1)
     cdef bint previous = last
@@ -141,7 +157,12 @@ cdef void make_bits(
     const Source* source, const uint8_t* table, Py_ssize_t start, Py_ssize_t n,
     uint8_t* bits_out,
 ) noexcept nogil:
-    """Write a bit for each row of a tile and each node of a source: whether the row goes right."""
+    """Write a bit for each row of a tile and each node of a source: whether the row goes right.
+
+    - ``table``: the byte of bits for each code of the column, or for each stored bin of a sparse
+      one.
+    - ``start``, ``n``: the tile's first row, and its number of rows.
+    """
     cdef const BinColumn* column = source.column
     cdef const uint8_t* bytes = <const uint8_t*>column.codes + start
     cdef const uint16_t* shorts = <const uint16_t*>column.codes + start
@@ -164,7 +185,7 @@ cdef void make_bits(
 cdef Py_ssize_t load_tile(
     const ScorePlan* plan, Py_ssize_t start, const uint8_t** columns,
 ) noexcept nogil:
-    """Find the bytes of a tile that the tests read; returns the number of its rows.
+    """Find the bytes of the tile from row ``start`` on that the tests read; returns its rows.
 
     ``columns`` gets an address for each source. Behind the addresses is memory for bits that are
     made of codes, and for copies of codes in a short last tile.
@@ -194,7 +215,10 @@ cdef Py_ssize_t load_tile(
 cdef void score_tile(
     const ScorePlan* plan, Py_ssize_t start, const uint8_t** columns, double* score_inout,
 ) noexcept nogil:
-    """Add the values of a tile's rows to scores, which lie one after the other."""
+    """Add the values of a tile's rows, from ``start`` on, to scores, which lie one after the other.
+
+    ``columns``: work space: see `load_tile`.
+    """
     cdef Py_ssize_t n = load_tile(plan, start, columns)
     add_values(&plan.routes, 0, columns, <int>n, 1, score_inout)
 
@@ -203,7 +227,11 @@ cdef void score_linear(
     const ScorePlan* plan, Py_ssize_t first, Py_ssize_t last, const uint8_t** columns,
     double* score_inout,
 ) noexcept nogil:
-    """Add the values of the rows from ``first`` to ``last`` in linear leaves to their scores."""
+    """Add the values of the rows from ``first`` to ``last`` in linear leaves to their scores.
+
+    It finds the leaf of each row that has a score, and then computes the values of all.
+    ``columns``: work space: see `load_tile`; behind it is memory for the leaves and their models.
+    """
     cdef const TreeModels* tree_models = plan.tree_models
     cdef double* memory = <double*>(<char*>columns + plan.sources.n * SOURCE_BYTES)
     cdef int32_t* leaf = <int32_t*>memory
@@ -237,7 +265,10 @@ cdef void score_linear(
 cdef void score_rows(
     const ScorePlan* plan, Py_ssize_t first, const uint8_t** columns, double* score_inout,
 ) noexcept nogil:
-    """Add the values of up to SCORE_ROWS rows, from ``first`` on, to their scores."""
+    """Add the values of up to SCORE_ROWS rows of the store, from ``first`` on, to their scores.
+
+    ``score_inout``: by row, or, if the plan has ``numbers``, by position in these.
+    """
     cdef Py_ssize_t last = min(first + SCORE_ROWS, plan.n_rows)
     cdef Py_ssize_t start
     cdef int64_t k
@@ -266,6 +297,7 @@ cdef struct ScoreLoop:
 
 
 cdef void score_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    """Score one block of rows."""
     cdef ScoreLoop* loop = <ScoreLoop*>context
     score_rows(
         loop.plan, first, <const uint8_t**>(loop.memory + thread * loop.share),
@@ -294,7 +326,10 @@ cdef int score_all(ScorePlan* plan, int n_threads, double* score_inout) except -
 
 
 cdef int make_slots(ScorePlan* plan, int32_t n_nodes) except -1 nogil:
-    """Make an empty hash table of sources, with at least two slots for each node."""
+    """Make an empty hash table of sources, with at least two slots for each node.
+
+    A slot is -1, or the number of a source: see `slot_of`.
+    """
     cdef int64_t n_slots = 4
     while n_slots < 2 * n_nodes:
         n_slots *= 2
@@ -304,7 +339,11 @@ cdef int make_slots(ScorePlan* plan, int32_t n_nodes) except -1 nogil:
 
 
 cdef int32_t* slot_of(ScorePlan* plan, const BinColumn* column, bint has_bits) noexcept nogil:
-    """The slot in the hash table for a feature's last source of codes, or of bits."""
+    """The slot in the hash table for a feature's last source of codes, or (``has_bits``) of bits.
+
+    It has the number of the source; -1: there is none yet. Linear probing; the key is the number of
+    the feature and ``has_bits``.
+    """
     cdef int32_t* slots = <int32_t*>plan.slots.items
     cdef const Source* sources = <const Source*>plan.sources.items
     cdef const Source* source
@@ -321,7 +360,7 @@ cdef int32_t* slot_of(ScorePlan* plan, const BinColumn* column, bint has_bits) n
 cdef int32_t new_source(
     ScorePlan* plan, const BinColumn* column, int64_t table,
 ) except -1 nogil:
-    """Append a source; returns its number."""
+    """Append a source; returns its number. ``table``: see `Source`."""
     (<Source*>append(&plan.sources, 1, sizeof(Source)))[0] = Source(column, table, 0, 0)
     return <int32_t>(plan.sources.n - 1)
 
@@ -329,7 +368,11 @@ cdef int32_t new_source(
 cdef int test_codes(
     ScorePlan* plan, const BinColumn* column, Test* test_inout,
 ) except -1 nogil:
-    """Make a test read the codes of the store."""
+    """Make a test read the codes of the store.
+
+    The number of the source, which is made if the tree has none of this column yet, becomes
+    ``test_inout.column``.
+    """
     cdef int32_t* slot = slot_of(plan, column, False)
     if slot[0] < 0:
         slot[0] = new_source(plan, column, -1)
@@ -340,7 +383,10 @@ cdef int test_codes(
 cdef int test_bit(
     ScorePlan* plan, const Tree* tree, const StoredNode* node, Test* test_out
 ) except -1 nogil:
-    """Make a test read a bit of a column that is made for it."""
+    """Make a test read a bit of a column that is made for it: a byte has those of eight nodes.
+
+    The bits by code are added to the table of the source.
+    """
     cdef const BinColumn* column = &plan.columns[node.feature]
     cdef int32_t missing_bin = plan.missing_bin[node.feature]
     cdef int32_t* slot = slot_of(plan, column, True)
@@ -379,7 +425,10 @@ cdef int make_test(
 cdef int score_tree(
     ScorePlan* plan, const Tree* tree, int n_threads, double* score_inout,
 ) except -1 nogil:
-    """Turn the splits of a tree into tests of bytes, and score all rows of a plan."""
+    """Turn the splits of a tree into tests of bytes, and score all rows of a plan.
+
+    ``score_inout``: see `score_rows`.
+    """
     cdef int32_t n_leaves = tree.n_nodes + 1
     cdef double* values
     cdef Test* tests
@@ -405,6 +454,7 @@ cdef int score_tree(
 
 
 cdef void free_plan(ScorePlan* plan) noexcept nogil:
+    """Free the memory of a plan."""
     free_routes(&plan.routes)
     free(plan.sources.items)
     free(plan.tables.items)
@@ -437,6 +487,7 @@ cdef class LeafModelTable:
         self.values = Values(&self.address[0], &self.stride[0])
 
     cdef LeafModels models(self) noexcept:
+        """Pointers to the models, valid as long as this object."""
         return LeafModels(
             &self.start[0], &self.feature[0], &self.coefficient[0], &self.constant[0],
             &self.lower[0], &self.upper[0])
@@ -483,11 +534,12 @@ cdef struct Trees:
 
 
 cdef Trees trees_of(Forest forest) noexcept:
+    """Pointers to a forest's trees, valid until trees are added."""
     return Trees(forest.nodes, forest.leaves, forest.leaf_start, forest.set_words)
 
 
 cdef Tree tree_of(const Trees* trees, int64_t number) noexcept nogil:
-    """One of the trees."""
+    """Tree ``number``; as a tree of k leaves has k - 1 nodes, its nodes begin that much earlier."""
     cdef const int64_t* start = trees.leaf_start + number
     return Tree(
         trees.nodes + start[0] - number, &trees.leaves[start[0]].value, VALUE_STRIDE,
@@ -507,7 +559,10 @@ cdef int score_trees(
     ScorePlan* plan, const Trees* trees, const AddedTrees* added, int n_threads,
     double* scores_inout, Py_ssize_t stride,
 ) except -1 nogil:
-    """Add the leaf values of some trees, one for each score in turn."""
+    """Add the leaf values of some trees, one for each score in turn.
+
+    ``scores_inout``: (n_scores, stride).
+    """
     cdef int64_t first_leaf = trees.leaf_start[added.first]
     cdef TreeModels tree_models
     cdef Tree tree
@@ -562,6 +617,12 @@ cdef int add_leaf_models(
     const Values* values, const LeafModels* models, const uint32_t* numbers,
     const uint32_t* score_index, Py_ssize_t n, double* score_inout,
 ) except -1:
+    """Add the values of n rows in tree ``number`` of a forest, whose leaves are linear, to scores.
+
+    - ``models``: begin with that of the tree's first leaf.
+    - ``numbers``, (n,): the rows' numbers in the store, ascending.
+    - ``score_index``, (n,): where their scores and values are.
+    """
     cdef ScorePlan plan = new_plan(store, missing_bin, store.n_rows, None)
     cdef Trees trees = trees_of(forest)
     cdef Tree tree = tree_of(&trees, number)
@@ -580,7 +641,11 @@ cdef int add_leaf_models(
 cdef ScorePlan new_plan(
     BinStore store, const int32_t* missing_bin, Py_ssize_t n_rows, const uint32_t[::1] numbers,
 ) noexcept:
-    """A plan without trees, for all rows of a store or for those of ``numbers``."""
+    """A plan without trees, for all rows of a store or for those of ``numbers``.
+
+    ``n_rows``: the number of rows that have scores. ``numbers``, (n_rows,): theirs in the store,
+    ascending; None: all rows.
+    """
     cdef ScorePlan plan
     memset(&plan, 0, sizeof(ScorePlan))
     plan.columns = store.columns

@@ -31,7 +31,11 @@ cdef enum:
 # ------------------------------------------------------------------ features
 
 cdef void choose_summed(const Shared* shared, Workspace* ws) noexcept nogil:
-    """List the features sampled for the tree and those of forced splits, in their order."""
+    """List the features sampled for the tree and those of forced splits, in their order.
+
+    They are the features whose histograms are summed: ``ws.summed``, and as a mask
+    ``ws.is_summed``. A forced split is one that the user passes.
+    """
     cdef int feature, i
     memset(ws.is_summed, 0, ws.data.n_features)
     for i in range(ws.n_features):
@@ -47,7 +51,10 @@ cdef void choose_summed(const Shared* shared, Workspace* ws) noexcept nogil:
 cdef void choose_features(
     Shared* shared, Workspace* ws, const Leaf* leaf, uint8_t* searched_out,
 ) noexcept nogil:
-    """Choose the features that are searched in a leaf: allowed, sampled, and still splittable."""
+    """Choose the features that are searched in a leaf: allowed, sampled, and still splittable.
+
+    A feature is splittable if it had a gain in the node above. ``searched_out``: a mask by feature.
+    """
     cdef const uint8_t* splittable = ws.splittable[leaf.mask]
     cdef const int32_t* candidates = ws.features
     cdef uint64_t node_key
@@ -72,7 +79,11 @@ cdef void choose_features(
 cdef void draw_cuts(
     const Shared* shared, const Workspace* ws, const Leaf* leaf, int32_t* cut_out,
 ) noexcept nogil:
-    """Draw, for each feature, the only bin after which an extremely random tree may cut."""
+    """Draw, for each feature, the only bin after which an extremely random tree may cut.
+
+    Random numbers are hashes of seed, tree, leaf and feature: ``leaf.identity`` is the number of
+    the leaf in a full binary tree, whatever the order in which leaves are split.
+    """
     cdef uint64_t tree_key = key(
         shared.settings.extra_seed, RANDOM_THRESHOLD, ws.tree_index)
     cdef int feature
@@ -86,7 +97,12 @@ cdef FeatureSet feature_set(
     const Shared* shared, const Workspace* ws, int side, const Leaf* leaf,
     const int32_t* features, int n, bint consecutive,
 ) noexcept nogil:
-    """The features to search in one of two siblings, with their masks, cuts and bounds there."""
+    """The features to search in one of two siblings, with their masks, cuts and bounds there.
+
+    - ``side``: the scratch arrays of the sibling: 0 or 1.
+    - ``features``, ``n``: numbers of features.
+    - ``consecutive``: whether they follow one another.
+    """
     cdef FeatureSet out
     out.features = features
     out.n = n
@@ -107,7 +123,10 @@ cdef void search_leaf(
     Shared* shared, Workspace* ws, int side, const Leaf* leaf, const Histogram* histogram,
     const int32_t* features, int n, bint consecutive, int thread, Split* best_inout,
 ) noexcept nogil:
-    """Search n features in one of two siblings."""
+    """Search n features in one of two siblings; a better split replaces ``best_inout``.
+
+    ``side``, ``consecutive``: see `feature_set`. ``thread``: whose work space is used.
+    """
     cdef FeatureSet searched = feature_set(shared, ws, side, leaf, features, n, consecutive)
     search_features(
         &ws.data, encoding_of(ws, leaf), histogram, &searched, &leaf.stats, &ws.rules,
@@ -117,7 +136,7 @@ cdef void search_leaf(
 # ------------------------------------------------------------------ siblings
 
 cdef void start_search(Shared* shared, Siblings* siblings) noexcept nogil:
-    """Choose the features of both siblings."""
+    """Choose the features of those siblings that are searched, and prepare their constraints."""
     cdef Workspace* ws = siblings.ws
     cdef int i, side
     cdef Leaf* leaf
@@ -135,7 +154,11 @@ cdef void start_search(Shared* shared, Siblings* siblings) noexcept nogil:
 cdef void subtract_features(
     const Siblings* siblings, const Histogram* smaller, const int32_t* features, int n,
 ) noexcept nogil:
-    """Subtract the smaller sibling's sums of some features from those of the parent."""
+    """Subtract the smaller sibling's sums of some features from those of the parent.
+
+    These are in the larger sibling's slot, and become its sums. Neighboring features are subtracted
+    at once.
+    """
     cdef Workspace* ws = siblings.ws
     cdef int last
     cdef int first = 0
@@ -155,7 +178,15 @@ cdef void finish_features(
     Shared* shared, Siblings* siblings, int kind, const Histogram* smaller,
     const int32_t* features, int n, bint consecutive, int thread,
 ) noexcept nogil:
-    """Complete the sums of some features of both siblings, or of one, and search them."""
+    """Complete the sums of some features of both siblings, or of one, and search them.
+
+    - ``kind``: BOTH_SIDES, SMALLER_SIDE or LARGER_SIDE.
+    - ``smaller``: the sums of the smaller sibling.
+    - ``features``, ``n``, ``consecutive``: see `feature_set`.
+
+    Several threads may search features of the same siblings. The best split does not depend on
+    their order: of equal gains, the first feature wins.
+    """
     cdef Workspace* ws = siblings.ws
     cdef Split best[2]
     cdef int side
@@ -180,7 +211,7 @@ cdef void finish_features(
 cdef void finish_tile(
     Shared* shared, Siblings* siblings, int64_t number, int thread,
 ) noexcept nogil:
-    """Sum the smaller sibling's rows in a tile, complete the sums and search them."""
+    """Sum the smaller sibling's rows in tile ``number``, complete the sums and search them."""
     cdef const Tile* tile = &siblings.ws.tiles[number]
     cdef Histogram sums = sum_tile(shared, siblings.ws, tile, siblings.smaller, thread)
     finish_features(
@@ -191,7 +222,10 @@ cdef void finish_tile(
 cdef void finish_summed(
     Shared* shared, Siblings* siblings, int kind, int64_t first, int64_t end, int thread,
 ) noexcept nogil:
-    """Complete the sums of some features of siblings whose rows are summed, and search them."""
+    """Complete the sums of some features of siblings whose rows are summed, and search them.
+
+    ``first``, ``end``: of the features that this process searches. ``kind``: see `finish_features`.
+    """
     cdef Workspace* ws = siblings.ws
     finish_features(
         shared, siblings, kind, &ws.slots[siblings.smaller.slot],
@@ -207,7 +241,11 @@ cdef void keep_splits(Shared* shared, Siblings* siblings) noexcept nogil:
 
 
 cdef void search_siblings(Shared* shared, Siblings* siblings) noexcept nogil:
-    """Complete the sums of siblings and find their best splits, by one thread."""
+    """Complete the sums of siblings and find their best splits, by one thread.
+
+    The sums of the larger sibling are those of the parent minus those of the smaller one. Rows that
+    are not summed yet are summed tile by tile, and each tile is searched while it is in the cache.
+    """
     cdef Workspace* ws = siblings.ws
     cdef int tile
     start_search(shared, siblings)
@@ -267,7 +305,10 @@ cdef void list_features(Batch* batch, int index, double size) noexcept nogil:
 
 
 cdef double list_searches(Shared* shared, Batch* batch, int index) noexcept nogil:
-    """List the tasks that search siblings; returns about their updates and visits of bins."""
+    """List the tasks that search siblings; returns about their updates and visits of bins.
+
+    ``index``: of the siblings in the batch. Without tasks, their best splits are kept at once.
+    """
     cdef Siblings* siblings = &batch.siblings[index]
     cdef int first = batch.tasks.n
     cdef int tile
@@ -287,13 +328,18 @@ cdef double list_searches(Shared* shared, Batch* batch, int index) noexcept nogi
 
 
 cdef void after_sum(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
+    """After the rows of the smaller sibling are summed: list the tasks that search both."""
     lock_tasks(batch)
     list_searches(shared, batch, task.index)
     publish_tasks(batch)
 
 
 cdef void list_siblings(Shared* shared, Batch* batch, int index) noexcept nogil:
-    """List the tasks that sum the rows of the smaller sibling, and then search both."""
+    """List the tasks that sum the rows of the smaller sibling, and then search both.
+
+    ``index``: of the siblings in the batch. Without a sum to wait for, the searches are listed at
+    once.
+    """
     if not list_sums(shared, batch, index, after_sum):
         list_searches(shared, batch, index)
 
@@ -308,7 +354,11 @@ cdef double count_batch_visits(const Batch* batch) noexcept nogil:
 
 
 cdef int sum_and_search(Shared* shared, Batch* batch) noexcept nogil:
-    """Sum the rows of the batch's siblings, and find their best splits; 0 or NO_MEMORY."""
+    """Sum the rows of the batch's siblings, and find their best splits; 0 or NO_MEMORY.
+
+    Siblings are the two children of a leaf, or a leaf alone. Their search begins as soon as their
+    rows are summed, while others are still summed.
+    """
     cdef double updates = count_batch_updates(batch)
     cdef double n_visits = count_batch_visits(batch)
     cdef int i
@@ -340,7 +390,10 @@ cdef int search_batch(Shared* shared, Batch* batch) noexcept nogil:
 # ------------------------------------------------------------------ one leaf
 
 cdef Siblings single_leaf(Workspace* ws, Leaf* leaf, bint is_summed) noexcept nogil:
-    """Siblings of one leaf."""
+    """Siblings of one leaf alone: the root, or a leaf that is searched again.
+
+    ``is_summed``: whether its slot has the sums of its rows.
+    """
     cdef Siblings siblings
     memset(&siblings, 0, sizeof(Siblings))
     siblings.ws = ws
@@ -375,7 +428,10 @@ cdef void search_small_leaf(Shared* shared, Workspace* ws, Leaf* leaf) noexcept 
 
 
 cdef int search_again(Shared* shared, Batch* batch, Workspace* ws, Leaf* leaf) noexcept nogil:
-    """Find the best split of a leaf whose bounds have changed; 0 or NO_MEMORY."""
+    """Find the best split of a leaf whose bounds have changed; 0 or NO_MEMORY.
+
+    Bounds are those of outputs, by monotone constraints; other sums have not changed.
+    """
     if leaf.slot < 0:
         search_small_leaf(shared, ws, leaf)
         return 0
@@ -396,7 +452,11 @@ cdef bint is_feature_allowed(
 
 
 cdef void force_split(Shared* shared, Siblings* siblings, int side, Leaf* leaf) noexcept nogil:
-    """Give a leaf its forced split, with a priority over all other leaves, if it has a gain."""
+    """Give a leaf its forced split, with a priority over all other leaves, if it has a gain.
+
+    A forced split is one that the user passes. ``side``: 0: the smaller of the siblings, 1: the
+    larger.
+    """
     cdef Workspace* ws = siblings.ws
     cdef const ForcedSplit* forced = &shared.constraints.forced[leaf.forced]
     cdef int scratch_side = siblings.first_side + side
@@ -424,7 +484,10 @@ cdef void force_split(Shared* shared, Siblings* siblings, int side, Leaf* leaf) 
 cdef void keep_split(
     Shared* shared, Siblings* siblings, int side, Leaf* leaf, bint searched,
 ) noexcept nogil:
-    """Keep a leaf's best split; release its histogram if it has none."""
+    """Keep a leaf's best split; release its histogram if it has none.
+
+    ``side``: 0: the smaller of the siblings, 1: the larger. ``searched``: whether it was searched.
+    """
     leaf.priority = NO_PRIORITY
     if searched and leaf.forced >= 0:
         force_split(shared, siblings, side, leaf)

@@ -12,7 +12,10 @@ cdef enum:
 
 
 cdef random_direction(uint64_t seed, uint64_t round_index, int n_scores):
-    """Give half of the scores, at random, the sign 1 and the others -1."""
+    """Give half of the scores, at random, the sign 1 and the others -1: (n_scores,), float32.
+
+    Selection sampling with hashes of (seed, round, score): see `sample_features`.
+    """
     signs = np.full(n_scores, -1.0, dtype=np.float32)
     cdef float[::1] signs_out = signs
     cdef uint64_t random = key(seed, DIRECTION, round_index)

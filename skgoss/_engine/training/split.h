@@ -226,7 +226,8 @@ static SIMD_INLINE void list_cuts_compact(const Bins *bins, const Encoding *enco
     cuts->n = n;
 }
 
-/* The bounds of both sides of each cut: the arrays of the scratch memory up to SCRATCH_BOUNDED. */
+/* The bounds of both sides of each cut: the arrays of the scratch memory up to SCRATCH_BOUNDED.
+   sign: of the feature's monotone constraint: 1 rising, -1 falling, 0 none. */
 typedef struct {
     double *left_lower;
     double *left_upper;
@@ -235,7 +236,7 @@ typedef struct {
     double sign;
 } CutLimits;
 
-/* The bounds at a cut; none unless the form is FORM_BOUNDED. */
+/* The bounds at the i-th cut; none unless the form of the gain formula is FORM_BOUNDED. */
 static SIMD_INLINE Limits limits_at(const CutLimits *limits, int i, int form)
 {
     Limits no_limits = {0, 0, 0, 0, 0};
@@ -246,7 +247,8 @@ static SIMD_INLINE Limits limits_at(const CutLimits *limits, int i, int form)
     return found;
 }
 
-/* Tightens a bound of one side of a cut if a neighbor shares bins with this side (`inside`). */
+/* Tightens a bound of one side of a cut by a neighbor's output, `value`, if the neighbor shares
+   bins with this side (`inside`). is_above: it is an upper bound. */
 static SIMD_INLINE void tighten(double value, int is_above, int inside, double *lower,
                                 double *upper)
 {
@@ -254,7 +256,9 @@ static SIMD_INLINE void tighten(double value, int is_above, int inside, double *
     *lower = inside & !is_above & (value > *lower) ? value : *lower;
 }
 
-/* Computes the bounds of the cuts of a feature, if missing values go left or right. */
+/* Computes the bounds of the outputs at the cuts of a feature, if missing values go left or right.
+   They are the bounds of the node, or those by its neighbors for this feature (`rows`): a neighbor
+   that shares only some bins with the node bounds the sides that have such bins. */
 static SIMD_INLINE void list_limits(const MonotoneBounds *monotone, int feature,
                                     const NodeStats *node, const Cuts *cuts, int missing_left,
                                     CutLimits *limits)
@@ -297,7 +301,9 @@ static SIMD_INLINE double largest_gain(const double *gain, int n)
     return value;
 }
 
-/* Computes the gains of the cuts, minus `needed`; returns the largest, or 0 if none is allowed. */
+/* Computes the gains of the cuts, minus `needed`; returns the largest, or 0 if none is allowed.
+   extra: the sums that also go left: those of missing values, or zeros. gain_out: by cut; written
+   in whole vectors. */
 static SIMD_INLINE double cut_gains(const Cuts *cuts, Sums extra, const NodeStats *node,
                                     double needed, const CutLimits *limits, int form,
                                     const SplitRules *rules, double *restrict gain_out)
@@ -333,7 +339,8 @@ static SIMD_INLINE void keep_cut(int bin, Cuts *cuts)
 
 /* Replaces *best_out by the best cut of one feature if that is better; returns whether any cut
    has a gain. Of equal gains, cuts with missing values on the left win, and the last of these;
-   else the first. `scratch`: see SCRATCH_PADDING. */
+   else the first. bins: the feature's sums in the node. form: of the gain formula. vector_cuts:
+   what search_avx512 needs; NULL: it does not suit. `scratch`: see SCRATCH_PADDING. */
 static SIMD_INLINE int search_feature(const Bins *bins, const Encoding *encoding,
                                       const FeatureSet *set, int feature,
                                       const NodeStats *node, const SplitRules *rules, int form,

@@ -61,7 +61,8 @@ static inline double next_larger(double x)
     return x;
 }
 
-/* Adds what the first pass needs, if floats can represent it. */
+/* Adds what the first pass needs, if floats can represent it. Gradients lose their lowest n_lost
+   bits, so that the highest 32 bits of an addend hold them. */
 static inline void add_floats(const Encoding *encoding, const NodeStats *node,
                               const SplitRules *rules, NodeCuts *cuts)
 {
@@ -176,7 +177,8 @@ SIMD_FOR_AVX512 static __m512i sum_bins_avx512(const int64_t *packed, int first,
     return carry;
 }
 
-/* The packed sums up to each bin but the last, with an empty missing bin. */
+/* The packed sums up to each bin but the last. The missing bin counts as empty: its rows are added
+   to the left sides later. */
 SIMD_FOR_AVX512 static void sum_cuts_avx512(const Bins *bins, int64_t *sum_out)
 {
     int last = bins->n_bins - 1;
@@ -197,7 +199,8 @@ SIMD_FOR_AVX512 static inline __m512i bits_from(__m512i first, __m512i second, i
                                      _mm512_sra_epi64(second, shift));
 }
 
-/* An upper bound of the square of a gradient, by its highest 32 bits. */
+/* An upper bound of the squares of sixteen gradients, from their highest 32 bits: the lost bits can
+   add at most max_lost to a gradient's size. */
 SIMD_FOR_AVX512 static inline __m512 squared_high(__m512i gradient, const NodeCuts *cuts)
 {
     __m512 x = _mm512_add_ps(_mm512_abs_ps(_mm512_cvtepi32_ps(gradient)),
@@ -205,7 +208,7 @@ SIMD_FOR_AVX512 static inline __m512 squared_high(__m512i gradient, const NodeCu
     return _mm512_mul_ps(x, x);
 }
 
-/* Hessians plus the regularization, in floats. */
+/* Sixteen hessians plus the regularization (l2), in floats and in units of the hessians. */
 SIMD_FOR_AVX512 static inline __m512 regularized(__m512i hessian, const NodeCuts *cuts)
 {
     return _mm512_add_ps(_mm512_cvtepi32_ps(hessian), _mm512_set1_ps(cuts->regularization));

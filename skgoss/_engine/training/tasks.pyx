@@ -17,12 +17,15 @@ from skgoss._engine.training.workspace cimport NO_MEMORY, Shared
 # ------------------------------------------------------------------ stacks
 
 cdef inline int segment_of(int index) noexcept nogil:
-    """The segment that holds a value of a stack."""
+    """The segment that holds value number ``index`` of a stack.
+
+    Segment s has FIRST_SEGMENT * 2**s values.
+    """
     return bit_length(index // FIRST_SEGMENT + 1) - 1
 
 
 cdef void* item_at(const Stack* stack, int index) noexcept nogil:
-    """The address of a value."""
+    """The address of value number ``index``, which never moves."""
     cdef int segment = segment_of(index)
     cdef size_t n_previous = FIRST_SEGMENT * ((<size_t>1 << segment) - 1)
     return <char*>stack.segments[segment] + (index - n_previous) * stack.size
@@ -51,7 +54,10 @@ cdef void free_tasks(Batch* batch) noexcept:
 # ------------------------------------------------------------------ lists of tasks
 
 cdef void start_list(Shared* shared, Batch* batch) noexcept nogil:
-    """Begin an empty list."""
+    """Begin an empty list.
+
+    The tasks of earlier lists are dropped; the memory is used again.
+    """
     batch.shared = shared
     batch.list.run = run_task
     batch.list.name = task_name
@@ -69,7 +75,10 @@ cdef void lock_tasks(Batch* batch) noexcept nogil:
 
 
 cdef void publish_tasks(Batch* batch) noexcept nogil:
-    """Make the tasks that were added available to all threads, and unlock the lists."""
+    """Make the tasks that were added available to all threads, and unlock the lists.
+
+    ``n_open`` rises before tasks are visible, so that no thread takes the list for finished.
+    """
     cdef TaskList* listed = &batch.list
     fetch_add(&listed.n_open, batch.tasks.n - listed.n_ready + batch.deferred.n - listed.n_deferred)
     fetch_add(&listed.n_deferred, batch.deferred.n - listed.n_deferred)
@@ -81,7 +90,10 @@ cdef Task* fill_task(
     Batch* batch, void* slot, TaskBody body, int index, int kind, Py_ssize_t first,
     Py_ssize_t end,
 ) noexcept nogil:
-    """Fill in a task at an address; NULL: the batch has failed for lack of memory."""
+    """Fill in a task at an address; NULL: the batch has failed for lack of memory.
+
+    The other arguments are fields of `Task`; it has no continuation yet.
+    """
     cdef Task* task = <Task*>slot
     if task == NULL:
         batch.status = NO_MEMORY
@@ -120,7 +132,10 @@ cdef void set_continuation(
 
 
 cdef int add_lane_range(Batch* batch, int first_lane, int n_lanes, int n_tasks) noexcept nogil:
-    """Add a lane range that several tasks sum; returns its number, or -1 without memory."""
+    """Add a lane range that several tasks sum; returns its number, or -1 without memory.
+
+    The arguments are fields of `LaneRange`.
+    """
     cdef LaneRange* lanes = <LaneRange*>push(&batch.lane_ranges)
     if lanes == NULL:
         batch.status = NO_MEMORY
@@ -133,7 +148,11 @@ cdef int add_lane_range(Batch* batch, int first_lane, int n_lanes, int n_tasks) 
 
 
 cdef double task_work(const Batch* batch, double work, double min_work) noexcept nogil:
-    """The work of one task if tasks divide some work evenly; a single thread gets one task."""
+    """The work of one task if tasks divide some work evenly; a single thread gets one task.
+
+    ``work``, ``min_work``: of all tasks, and the least of one, in the same unit: updates or visits
+    of bins.
+    """
     if batch.n_threads == 1:
         return max(work, 1.0)
     return max(work / (batch.n_threads * TASKS_PER_THREAD), min_work)
@@ -146,6 +165,7 @@ cdef int run_task(
 ) noexcept nogil:
     """Run a task, and perhaps the continuation of its group.
 
+    ``index``: of the task in its stack, the deferred ones or the others. ``thread``: in the team.
     Returns a number of the group, those of divisions first and then those of siblings; -1: none.
     """
     cdef Batch* batch = <Batch*>listed

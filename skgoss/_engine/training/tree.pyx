@@ -55,7 +55,10 @@ cdef double SMALLER_CHILD_WORK = 0.3
 
 
 cdef void start_tree(Shared* shared, Workspace* ws, const Round* round) noexcept nogil:
-    """Start a tree of one leaf, and sample its features."""
+    """Start a tree of one leaf, and sample its features.
+
+    ``ws``: the tree's memory; ``round``: its gradients and rows.
+    """
     cdef Leaf* root = &ws.leaves[0]
     cdef int buffer = ROOT_BUFFER if shared.has_sparse else 0
     ws.rules = shared.rules
@@ -124,7 +127,11 @@ cdef void fill_node(const Leaf* leaf, Node* node) noexcept nogil:
 
 
 cdef void link_node(Workspace* ws, int leaf_index) noexcept nogil:
-    """Replace a leaf by the newest node in the tree."""
+    """Replace a leaf by the newest node in the tree.
+
+    The node is number ``ws.n_leaves - 1``, as each split makes a node and a leaf. Its left child
+    keeps the number of the leaf, and the right one is number ``ws.n_leaves``; ``~`` marks leaves.
+    """
     cdef int index = ws.n_leaves - 1
     cdef Node* node = &ws.nodes[index]
     if node.parent >= 0:
@@ -137,7 +144,10 @@ cdef void link_node(Workspace* ws, int leaf_index) noexcept nogil:
 
 
 cdef int add_words(Pool* pool, int n_bins, const uint8_t* goes_left, Node* node) noexcept nogil:
-    """Add a set of bins, as bits of 32-bit words, to those of the tree; 0 or NO_MEMORY."""
+    """Add a set of bins, as bits of 32-bit words, to those of the tree; 0 or NO_MEMORY.
+
+    ``goes_left``, (n_bins,): 1 for the bins of the set. ``node``: gets the place of the words.
+    """
     cdef Py_ssize_t capacity
     cdef void* larger
     node.first_word = pool.n_set_words
@@ -169,7 +179,12 @@ cdef void make_child(
     Workspace* ws, const Leaf* parent, int node, bint is_left, Sums sums, double l2,
     Leaf* child_out,
 ) noexcept nogil:
-    """Describe a child, whose bounds are known, except for its rows."""
+    """Describe a child, whose bounds are known, except for its rows.
+
+    - ``node``: the number of the inner node that replaces its parent.
+    - ``sums``: of its rows. ``l2``: the ridge penalty of its output; its gain has that of the tree.
+    - ``child_out``: ``stats.lower`` and ``stats.upper`` are arguments, too.
+    """
     cdef SplitRules rules = ws.rules
     cdef double lower = child_out.stats.lower
     cdef double upper = child_out.stats.upper
@@ -224,7 +239,10 @@ cdef int describe_children(Shared* shared, Workspace* ws, Division* division) no
 # ------------------------------------------------------------------ batches
 
 cdef double division_work(const Workspace* ws, int index) noexcept nogil:
-    """The maximum number of updates and visits of bins that dividing a leaf takes."""
+    """The maximum number of updates and visits of bins that dividing leaf ``index`` takes.
+
+    An update adds a row to a bin; a visit reads a bin in the search for a split.
+    """
     cdef const Leaf* leaf = &ws.leaves[index]
     cdef double updates = leaf.stats.sums.count * ws.data.row_updates
     cdef double visits = 2.0 * ws.data.n_hist_bins
@@ -245,7 +263,11 @@ cdef Workspace* make_helper(Batch* batch, Workspace* ws) noexcept nogil:
 cdef void add_division(
     Batch* batch, Workspace* ws, int index, bint is_speculative,
 ) noexcept nogil:
-    """Add a leaf to the leaves that the batch divides."""
+    """Add leaf ``index`` of a tree to the leaves that the batch divides.
+
+    A speculative division works on a copy of the workspace, and its own part of the mask of rows,
+    so that leaves can be divided at once.
+    """
     cdef Division* division = &batch.divisions[batch.n_divisions]
     cdef const Leaf* leaf
     division.tree = division.ws = ws
@@ -270,6 +292,10 @@ cdef void choose_leaves(
     The tree can still be split ``n_left`` times. Of the ``n_left // 2`` best leaves, nearly all
     will be split; more of them would save little, and be dropped more often. Threads divide only
     as many as keep them busy: once there is a leaf for each thread, only the ``n_left // 8`` best.
+
+    - ``first``: the best leaf, which is not in the heap.
+    - ``max_work``, ``max_divisions``: limits of the batch, in updates and visits of bins, and in
+      leaves.
     """
     cdef bint is_local = shared.collectives == NULL
     cdef int n_left = shared.settings.max_leaves - ws.n_leaves
@@ -329,7 +355,10 @@ cdef void begin_task(Shared* shared, Batch* batch, Task* task, int thread) noexc
 
 
 cdef int divide_serially(Shared* shared, Division* division) noexcept nogil:
-    """Divide a leaf and search its children, by one thread; 0 or NO_MEMORY."""
+    """Divide a leaf and search its children, by one thread; 0 or NO_MEMORY.
+
+    To divide a leaf is to replace it by a node, and to move its rows to two children.
+    """
     if begin_division(shared, division) < 0:
         return NO_MEMORY
     rows_to_children(
@@ -348,7 +377,10 @@ cdef void serial_task(Shared* shared, Batch* batch, Task* task, int thread) noex
 
 
 cdef void list_serial(Batch* batch) noexcept nogil:
-    """List the leaves that are divided by one thread, the largest first."""
+    """List the leaves that are divided by one thread, the largest first.
+
+    They are deferred tasks: threads take them when no task of a shared leaf is ready.
+    """
     cdef Task* previous
     cdef Task* last
     cdef int i, k
@@ -364,7 +396,10 @@ cdef void list_serial(Batch* batch) noexcept nogil:
 
 
 cdef int list_shared(Shared* shared, Batch* batch) noexcept nogil:
-    """List the children of the leaves that several threads divide; 0 or NO_MEMORY."""
+    """List the children of the leaves that several threads divide; 0 or NO_MEMORY.
+
+    Only for several processes, which sum and search all children after the rows have moved.
+    """
     cdef Division* division
     cdef int i, n
     batch.n_siblings = 0
@@ -401,7 +436,11 @@ cdef void choose_serial(Shared* shared, Batch* batch) noexcept nogil:
 
 
 cdef void choose_sizes(Batch* batch) noexcept nogil:
-    """Choose the sizes of the tasks that divide leaves by several threads."""
+    """Choose the sizes of the tasks that divide leaves by several threads.
+
+    Sizes are rows of a chunk that is moved, updates of bins of a sum, and visits of bins of a
+    search.
+    """
     cdef const Division* division
     cdef double rows = 0
     cdef double updates = 0
@@ -420,7 +459,11 @@ cdef void choose_sizes(Batch* batch) noexcept nogil:
 
 
 cdef void list_moved_children(Shared* shared, Batch* batch, int index, int thread) noexcept nogil:
-    """List the tasks that sum and search the children of a leaf, once its rows have moved."""
+    """List the tasks that sum and search the children of a leaf, once its rows have moved.
+
+    ``index``: of the division (a leaf that is divided) in the batch. Small children are searched
+    here, with the memory of this thread, so ``ws.thread`` is set meanwhile.
+    """
     cdef Division* division = &batch.divisions[index]
     cdef Workspace* ws = division.ws
     cdef int saved_thread = ws.thread
@@ -438,11 +481,13 @@ cdef void list_moved_children(Shared* shared, Batch* batch, int index, int threa
 
 
 cdef void after_move(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
+    """After the rows of a leaf are moved: list the tasks of its children; processes do so later."""
     if shared.collectives == NULL:
         list_moved_children(shared, batch, task.index, thread)
 
 
 cdef void after_begin(Shared* shared, Batch* batch, Task* task, int thread) noexcept nogil:
+    """After the children of a leaf are described: list the tasks that move its rows."""
     if batch.divisions[task.index].status == 0:
         list_rows(shared, batch, task, thread)
 
@@ -478,7 +523,10 @@ cdef int search_distributed(Shared* shared, Batch* batch) noexcept nogil:
 
 
 cdef int divide_batch(Shared* shared, Batch* batch) noexcept nogil:
-    """Divide the leaves of the batch, and search their children; 0 or an error."""
+    """Divide the leaves of the batch, and search their children; 0 or an error.
+
+    Large leaves are divided by all threads together, the others by one thread each.
+    """
     cdef int status = 0
     cdef int i
     choose_serial(shared, batch)
@@ -508,7 +556,7 @@ cdef void keep_divided(Batch* batch) noexcept nogil:
 # ------------------------------------------------------------------ splits
 
 cdef void take_children(Shared* shared, Workspace* ws, int index) noexcept nogil:
-    """Make a speculative split part of the tree."""
+    """Make the speculative split of leaf ``index`` part of the tree."""
     cdef int node = ws.n_leaves - 1
     ws.nodes[node] = ws.nodes[shared.settings.max_leaves + index]
     link_node(ws, index)
@@ -561,7 +609,11 @@ cdef void release_leaf(Workspace* ws, int index) noexcept nogil:
 cdef int search_stale(
     Shared* shared, Batch* batch, Workspace* ws, int index,
 ) noexcept nogil:
-    """Search the leaves whose bounds the newest split, of leaf ``index``, has changed."""
+    """Search the leaves whose bounds the newest split, of leaf ``index``, has changed.
+
+    Under monotone constraints, the outputs of the new leaves bound those of their neighbors, whose
+    best splits may then be others. Returns 0 or an error.
+    """
     cdef int stale = next_stale(shared, ws, index, 0)
     cdef int status = 0
     while status == 0 and stale >= 0 and not is_stopped(&shared.watch):
@@ -618,7 +670,11 @@ cdef int split_in_batches(
 cdef int grow_trees(
     Shared* shared, Batch* batch, Workspace* trees, const Round* rounds, int n_trees,
 ) noexcept nogil:
-    """Grow the trees of a round, or some of them; 0 or an error."""
+    """Grow n trees of a round, and add their values to the scores; 0 or an error.
+
+    ``trees``, ``rounds``, (n_trees,): the memory of each tree, and its gradients, rows and scores.
+    Without speculative splits, n_trees is 1.
+    """
     cdef bint is_speculative = batch.helpers != NULL
     cdef int status = 0
     cdef int i
@@ -642,7 +698,11 @@ cdef int grow_trees(
 
 
 cdef int fill_score(Shared* shared, Workspace* ws, const Round* round) noexcept nogil:
-    """Compute the values of the leaves and nodes of a shared tree for one of its scores."""
+    """Compute the values of the leaves and nodes of a shared tree for one of its scores.
+
+    A shared tree has the same splits for all scores, and values of its own for each. ``round``: the
+    gradients of the score. Returns 0 or an error.
+    """
     cdef RootRows root
     cdef int status
     root.ws, root.gradients = ws, round.gradients

@@ -10,7 +10,7 @@ from skgoss._engine.training.split cimport Split
 # ------------------------------------------------------------------ histogram slots
 
 cdef Histogram histogram_in(void* memory, int64_t n_hist_bins) noexcept nogil:
-    """A histogram in HIST_BIN_BYTES for each bin."""
+    """A histogram in memory of HIST_BIN_BYTES for each of ``n_hist_bins`` bins."""
     cdef Histogram out
     out.gradient = <int64_t*>memory
     out.hessian = out.gradient + n_hist_bins
@@ -20,7 +20,10 @@ cdef Histogram histogram_in(void* memory, int64_t n_hist_bins) noexcept nogil:
 
 
 cdef int take_slot(const Binned* data, Workspace* ws) noexcept nogil:
-    """A free histogram slot; -1 without memory."""
+    """A free histogram slot; -1 without memory.
+
+    Slots of other leaves are used again; a new one is allocated if none is free.
+    """
     cdef Pool* pool = ws.pool
     cdef int slot = -1
     cdef void* memory
@@ -58,7 +61,10 @@ cdef void free_slots(Pool* pool, int* free_slots_out) noexcept nogil:
 
 
 cdef const Encoding* encoding_of(const Workspace* ws, const Leaf* leaf) noexcept nogil:
-    """How the sums of a leaf's histogram are written: packed up to ``capacity`` rows."""
+    """How the sums of a leaf's histogram are written: packed up to ``capacity`` rows.
+
+    ``capacity`` is the number of rows whose packed sums cannot overflow.
+    """
     if ws.encoding.packed and leaf.stats.sums.count <= ws.encoding.capacity:
         return &ws.compact_encoding
     return &ws.encoding
@@ -72,7 +78,7 @@ cdef bint is_better(const Split* a, const Split* b) noexcept nogil:
 
 
 cdef bint comes_before(const Workspace* ws, int a, int b) noexcept nogil:
-    """Whether leaf ``a`` is split before leaf ``b``."""
+    """Whether leaf ``a`` is split before leaf ``b``: by priority, gain, feature, and number."""
     if ws.leaves[a].priority != ws.leaves[b].priority:
         return ws.leaves[a].priority < ws.leaves[b].priority
     if is_better(&ws.leaves[a].best, &ws.leaves[b].best):

@@ -74,6 +74,7 @@ static inline int64_t take_next(int64_t *next, const int64_t *n)
     return -1;
 }
 
+/* Takes a lock (1: taken, 0: free) if it is free; returns whether it was. */
 static inline int try_lock(int64_t *lock)
 {
 #if defined(_MSC_VER)
@@ -94,6 +95,7 @@ static inline void spin_lock(int64_t *lock)
     }
 }
 
+/* Frees a lock that this thread has taken. */
 static inline void spin_unlock(int64_t *lock)
 {
 #if defined(_MSC_VER)

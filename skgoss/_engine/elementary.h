@@ -1,9 +1,11 @@
 /* Exponentials and logarithms, for losses, links and metrics.
  *
  * Those of C libraries differ in the last bit, so models would depend on the machine. These here
- * have neither branches nor tables, so loops can be vectorized.
- *
- *  */
+ * have neither branches nor tables, so loops can be vectorized. Adding 1.5 * 2**52 rounds a number
+ * to a whole one, which is then in the lowest bits of the sum. Polynomials interpolate at Chebyshev
+ * nodes. Constants in two parts, such as that of log(2), have a first part with few digits, so that
+ * its products with whole numbers are exact.
+ */
 #ifndef SKGOSS_ELEMENTARY_H
 #define SKGOSS_ELEMENTARY_H
 
@@ -28,7 +30,7 @@ static SIMD_INLINE double power_of_two(double shifted)
     return shifted;
 }
 
-/* exp(x) = scale (1 + rest), with rest = exp(r) - 1 for an |r| <= ln(2) / 2. */
+/* exp(x) = scale (1 + remainder), with remainder = exp(r) - 1 for an |r| <= ln(2) / 2. */
 typedef struct {
     double remainder, scale;
 } scaled_exponential;
@@ -153,7 +155,7 @@ static SIMD_INLINE odds logistic(double x)
 /* The maximum of x and a lower bound; NaN stays. */
 static SIMD_INLINE double at_least(double x, double low) { return x < low ? low : x; }
 
-/* log(x) = k log(2) + f - rest. */
+/* log(x) = k log(2) + f - remainder. */
 typedef struct {
     double k, f, remainder;
 } logarithm_parts;

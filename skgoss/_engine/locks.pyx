@@ -88,6 +88,9 @@ cdef class CertainEnd:
 
 
 def assign(changes):
-    """Set attributes: objects, names and values. An interrupt comes before all or after all."""
+    """Set attributes; an interrupt comes before all or after all.
+
+    ``changes``: tuples of an object, the name of an attribute, and its value.
+    """
     for owner, name, value in changes:
         setattr(owner, name, value)

@@ -35,6 +35,7 @@ static void wait_for(Condition *condition, Lock *lock)
     SleepConditionVariableSRW(condition, lock, INFINITE, 0);
 }
 
+/* The elapsed time, in nanoseconds since some moment. */
 static int64_t wall_ns(void)
 {
     LARGE_INTEGER now, per_second;
@@ -43,6 +44,7 @@ static int64_t wall_ns(void)
     return (int64_t)((double)now.QuadPart * 1e9 / (double)per_second.QuadPart);
 }
 
+/* The processor cycles of this thread. */
 static int64_t cycles(void)
 {
     ULONG64 n = 0;
@@ -76,6 +78,7 @@ static void init_platform(void (*after_fork)(void))
     measure_cycles();
 }
 
+/* The cores that this process may use. */
 static int n_cores(void)
 {
     DWORD_PTR process_mask = 0, system_mask = 0;
@@ -94,6 +97,7 @@ static DWORD WINAPI call_work(void *work)
     return 0;
 }
 
+/* Starts a thread that runs `work`; false if the system does not allow it. */
 static bool start_thread(void (*work)(void))
 {
     HANDLE thread = CreateThread(
@@ -126,6 +130,7 @@ static void release(Lock *lock) { pthread_mutex_unlock(lock); }
 static void wake_one(Condition *condition) { pthread_cond_signal(condition); }
 static void wait_for(Condition *condition, Lock *lock) { pthread_cond_wait(condition, lock); }
 
+/* The time of a clock. */
 static int64_t nanoseconds(clockid_t clock)
 {
     struct timespec now;
@@ -133,13 +138,16 @@ static int64_t nanoseconds(clockid_t clock)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+/* The elapsed time, in nanoseconds since some moment. */
 static int64_t wall_ns(void) { return nanoseconds(CLOCK_MONOTONIC); }
 
 /* The processor time of this thread. */
 static int64_t busy_ns(void) { return nanoseconds(CLOCK_THREAD_CPUTIME_ID); }
 
+/* after_fork: is called in each forked child. */
 static void init_platform(void (*after_fork)(void)) { pthread_atfork(NULL, NULL, after_fork); }
 
+/* The cores that this process may use. */
 static int n_cores(void)
 {
 #ifdef CPU_COUNT
@@ -156,7 +164,8 @@ static void *call_work(void *work)
     return NULL;
 }
 
-/* Starts a thread that blocks all signals: these are for the threads of Python. */
+/* Starts a thread that runs `work`, and blocks all signals: these are for the threads of Python.
+   False if the system does not allow it. */
 static bool start_thread(void (*work)(void))
 {
     pthread_t thread;

@@ -105,23 +105,27 @@ static bool spin(const int64_t *count)
 
 /* ------------------------------------------------------------------ parts */
 
+/* The number of blocks of a loop. */
 static ptrdiff_t count_blocks(const Loop *loop)
 {
     return loop->n / loop->block + (loop->n % loop->block != 0);
 }
 
+/* Runs the block that begins with iteration `begin`. */
 static void run_block(const Loop *loop, ptrdiff_t begin, int thread)
 {
     ptrdiff_t end = loop->n - begin < loop->block ? loop->n : begin + loop->block;
     loop->body(loop->context, begin, end, thread);
 }
 
+/* Runs the blocks number `first` to `end`. */
 static void run_blocks(const Loop *loop, ptrdiff_t first, ptrdiff_t end, int thread)
 {
     for (ptrdiff_t i = first; i < end; i++)
         run_block(loop, i * loop->block, thread);
 }
 
+/* Runs the share of a part: n_blocks / n_parts consecutive blocks, and the first parts one more. */
 static void run_share(const Loop *loop, int part, int n_parts)
 {
     ptrdiff_t n_blocks = count_blocks(loop);
@@ -130,6 +134,7 @@ static void run_share(const Loop *loop, int part, int n_parts)
     run_blocks(loop, first, first + size + (part < remainder), part);
 }
 
+/* Runs free blocks until none is left; `next` is the first iteration of the next one. */
 static void take_blocks(const Loop *loop, int64_t *next, int part)
 {
     ptrdiff_t begin;
@@ -137,6 +142,7 @@ static void take_blocks(const Loop *loop, int64_t *next, int part)
         run_block(loop, begin, part);
 }
 
+/* Runs all blocks by this thread. */
 static void run_serially(const Loop *loop) { run_blocks(loop, 0, count_blocks(loop), 0); }
 
 /* Runs a part; returns its processor time if the region is measured. */
@@ -239,6 +245,7 @@ static void after_fork(void)
     pool.full_until = 0;
 }
 
+/* Must be called once, before any loop. */
 static void init_pool(void) { init_platform(after_fork); }
 
 /* Starts the workers that are missing, at most one for each further core, and only as many as the
@@ -344,6 +351,7 @@ typedef void (*TaskRunner)(TaskList *, int n_threads);
 static Runner runner;
 static TaskRunner task_runner;
 
+/* Runs a loop by the pool; by this thread alone if it has one block, or is within another loop. */
 static void run_loop(const Loop *loop)
 {
     ptrdiff_t n_blocks = count_blocks(loop);
@@ -396,7 +404,8 @@ static void announce(void)
     release(&pool.lock);
 }
 
-/* The body of a loop whose parts run the tasks of a list. */
+/* The body of a loop whose parts run the tasks of a list, `context`. A deferred task only begins if
+   no other is ready. */
 static void tasks_body(void *context, ptrdiff_t begin, ptrdiff_t end, int thread)
 {
     TaskList *list = context;
@@ -416,6 +425,7 @@ static void tasks_body(void *context, ptrdiff_t begin, ptrdiff_t end, int thread
     }
 }
 
+/* Runs the tasks of a list, and those that they add: a loop with an iteration for each thread. */
 static void run_task_list(TaskList *list, int n_threads)
 {
     Loop loop = {tasks_body, list, n_threads, 1, n_threads, true};
@@ -431,6 +441,7 @@ threadpoolctl recognizes the module with the pool by the names of these function
 
 static THREAD_LOCAL int max_threads;    /* 0: no limit */
 
+/* The limit of this thread; set_limit of threads.pyx sets it. */
 EXPORTED int skgoss_pool_limit(void) { return max_threads; }
 
 EXPORTED void skgoss_limit_pool(int n) { max_threads = n; }

@@ -6,6 +6,7 @@ of threads does not matter.
 
 from libc.stdint cimport uint64_t
 
+# What random numbers are drawn for. Values must not change: they are part of each model's seed.
 cdef enum Purpose:
     BAGGING = 1
     TREE_FEATURES = 2
@@ -17,7 +18,7 @@ cdef enum Purpose:
 
 
 cdef inline uint64_t mix(uint64_t x) noexcept nogil:
-    """The finalizer of splitmix64 (Steele, Lea and Flood, 2014)."""
+    """A hash of 64 bits: the finalizer of splitmix64 (Steele, Lea and Flood, 2014)."""
     x = (x ^ (x >> 30)) * <uint64_t>0xBF58476D1CE4E5B9
     x = (x ^ (x >> 27)) * <uint64_t>0x94D049BB133111EB
     return x ^ (x >> 31)
@@ -29,7 +30,10 @@ cdef inline uint64_t key(uint64_t seed, Purpose purpose, uint64_t round) noexcep
 
 
 cdef inline uint64_t draw(uint64_t key, uint64_t index) noexcept nogil:
-    """64 random bits for one index."""
+    """64 random bits for one index, such as a row or feature; ``key`` is from the function `key`.
+
+    The i-th number of splitmix64 that begins with this key.
+    """
     return mix(key + index * <uint64_t>0x9E3779B97F4A7C15)
 
 

@@ -19,6 +19,7 @@ static inline int64_t milliseconds(void)
 }
 #endif
 
+/* A flag is 0 until a thread sets it to 1; threads that read it may see that a little later. */
 #if defined(_MSC_VER)
 static inline int read_flag(const int *flag) { return *(const volatile int *)flag; }
 static inline void set_flag(int *flag) { *(volatile int *)flag = 1; }

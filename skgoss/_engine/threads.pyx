@@ -37,7 +37,11 @@ init_pool()
 cdef void parallel_for(
     LoopBody body, void* context, Py_ssize_t n, Py_ssize_t block, int n_threads,
 ) noexcept nogil:
-    """Run a loop of n iterations: a free thread runs the next block."""
+    """Run a loop of n iterations: a free thread runs the next block.
+
+    ``body``, ``context``: see ``threads.pxd``. ``block``: iterations of a block. ``n_threads``: at
+    most.
+    """
     cdef Loop loop = Loop(body, context, n, block, n_threads, False)
     run_loop(&loop)
 
@@ -97,11 +101,12 @@ def set_runner(uintptr_t loop_address, uintptr_t task_address) -> None:
 
 # Only a compiled module can run a loop, so these functions are here and not with the tests.
 cdef struct TraceLoop:
-    int32_t* visits
-    int32_t* thread
+    int32_t* visits           # of each iteration: how often it was run
+    int32_t* thread           # of each iteration: the last thread that ran it
 
 
 cdef void trace_body(void* context, Py_ssize_t begin, Py_ssize_t end, int thread) noexcept nogil:
+    """Count the iterations of a block as run."""
     cdef TraceLoop* loop = <TraceLoop*>context
     cdef Py_ssize_t i
     for i in range(begin, end):
@@ -116,6 +121,7 @@ cdef struct NestLoop:
 
 
 cdef void nest_body(void* context, Py_ssize_t begin, Py_ssize_t end, int thread) noexcept nogil:
+    """Run an empty loop of n iterations within iteration ``begin`` of another loop."""
     cdef NestLoop* loop = <NestLoop*>context
     cdef int32_t* visits = loop.visits + 2 * begin * loop.n
     cdef TraceLoop trace = TraceLoop(visits, visits + loop.n)

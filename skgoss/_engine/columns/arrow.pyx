@@ -13,6 +13,9 @@ from libc.string cimport memcmp, memcpy, strchr, strcmp
 
 from skgoss._engine.columns.column_kernels cimport FLOAT64, UINT8, load_values
 
+# ArrowSchema, ArrowArray and ArrowArrayStream of these interfaces: the type of a column, its
+# values, and a sequence of arrays of one type. An object that is released, or at its end, has
+# `release` NULL.
 cdef struct Schema:
     const char* format
     const char* name
@@ -49,12 +52,16 @@ cdef enum:
     BOOLEAN = 10
     OTHER = 255
 
+# The bytes of a number of each kind; a boolean is copied to a byte.
 cdef int64_t[11] SIZES
 SIZES[:] = [8, 4, 1, 2, 4, 8, 1, 2, 4, 8, 1]
 
 
 cdef bint _is_extension(const char* metadata) noexcept nogil:
-    """Whether metadata name an extension type: the numbers encode values of another type."""
+    """Whether metadata name an extension type: the numbers encode values of another type.
+
+    Metadata are the number of pairs, then keys and values, each after its length in 32 bits.
+    """
     cdef const char* key = "ARROW:extension:name"
     cdef int32_t n_pairs, length, text
     if metadata == NULL:
@@ -72,7 +79,10 @@ cdef bint _is_extension(const char* metadata) noexcept nogil:
 
 
 cdef uint8_t _kind(const Schema* column) noexcept nogil:
-    """The kind of a column's numbers; OTHER if kernels cannot read it."""
+    """The kind of a column's numbers: see ``column_kernels.pxd``, or BOOLEAN.
+
+    OTHER: kernels cannot read them.
+    """
     cdef const char* format = column.format
     cdef const char* known = NULL
     if format[0] != 0 and format[1] == 0 and column.dictionary == NULL:
@@ -83,15 +93,21 @@ cdef uint8_t _kind(const Schema* column) noexcept nogil:
 
 
 cdef bint _is_set(const uint8_t* bits, int64_t i) noexcept nogil:
+    """Whether bit i of a bitset is set: a boolean, or whether a value is not null."""
     return bits[i >> 3] >> (i & 7) & 1
 
 
 cdef bint _has_nulls(const Array* array) noexcept nogil:
+    """Whether values may be null: buffer 0 is the bitset of those that are not."""
     return array.null_count != 0 and array.buffers[0] != NULL
 
 
 cdef void _copy(const Array* array, uint8_t kind, bint as_float, char* out) noexcept nogil:
-    """Copy values: ``as_float``, to float64 with NaN in place of nulls; otherwise as they are."""
+    """Copy the values of an array of a kind, one after the other.
+
+    ``as_float``: to float64, with NaN in place of nulls; otherwise they stay as they are, and
+    booleans become bytes.
+    """
     cdef int64_t i, n = array.length, at = array.offset
     cdef const uint8_t* valid = <const uint8_t*> array.buffers[0]
     cdef const uint8_t* values = <const uint8_t*> array.buffers[1]
@@ -232,7 +248,10 @@ cdef class Export:
 
 
 def export(frame) -> Export | None:
-    """The arrays of a frame; None if it does not export a data frame with rows."""
+    """The arrays of a frame; None if it does not export a data frame with rows.
+
+    ``frame``: an object with the method ``__arrow_c_stream__``, such as a data frame of polars.
+    """
     cdef Export exported = Export()
     if not hasattr(frame, "__arrow_c_stream__"):  # old versions of polars and pyarrow
         return None

@@ -45,7 +45,10 @@ cdef int team(Py_ssize_t n, int n_threads) noexcept nogil:
 
 
 cdef inline uint64_t entry_at(CodeLoop loop, const code_t* codes, Py_ssize_t i) noexcept nogil:
-    """The index of a code's entry in the table."""
+    """The index of the entry of code number i in the table; ``n_codes`` for codes that have none.
+
+    Unsigned differences wrap, so codes below ``low`` are large numbers.
+    """
     cdef code_t code = (<const code_t*>(<const char*>codes + i * loop.stride))[0]
     return min(<uint64_t>code - <uint64_t>loop.low, loop.n_codes)
 
@@ -54,13 +57,14 @@ cdef void mark(
     CodeLoop loop, const code_t* codes, Py_ssize_t first, Py_ssize_t end,
     uint8_t* occurs_out,
 ) noexcept nogil:
-    """Mark the entries of codes."""
+    """Mark the entries of the codes ``first`` to ``end``; ``occurs_out``, (n_codes + 1,)."""
     cdef Py_ssize_t i
     for i in range(first, end):
         occurs_out[entry_at(loop, codes, i)] = True
 
 
 cdef void mark_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    """Mark the entries of a block of codes, by their size."""
     cdef const CodeLoop* loop = <const CodeLoop*>context
     cdef uint8_t* occurs = loop.occurs + thread * (loop.n_codes + 1)
     if loop.width == 1:
@@ -76,7 +80,10 @@ cdef void mark_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread)
 def occurring(
     const code_t[:] codes, int64_t low, Py_ssize_t n_codes, int n_threads=1,
 ) -> NDArray[np.bool_]:
-    """Whether each code from ``low`` on occurs, (n_codes + 1,); the last: any other code."""
+    """Whether each of the ``n_codes`` codes from ``low`` on occurs, (n_codes + 1,).
+
+    The last element is whether any other code occurs.
+    """
     n_threads = team(codes.shape[0], n_threads)
     occurs = np.zeros((n_threads, n_codes + 1), dtype=np.bool_)
     cdef uint8_t[:, ::1] occurs_out = occurs.view(np.uint8)
@@ -93,6 +100,7 @@ cdef void translate(
     CodeLoop loop, const code_t* codes, Py_ssize_t first, Py_ssize_t end,
     number_t* numbers_out,
 ) noexcept nogil:
+    """Write the numbers of the codes ``first`` to ``end``."""
     cdef const number_t* table = <const number_t*>loop.table
     cdef Py_ssize_t i
     for i in range(first, end):
@@ -102,6 +110,7 @@ cdef void translate(
 cdef void translate_width(
     const CodeLoop* loop, Py_ssize_t first, Py_ssize_t end, number_t* numbers_out,
 ) noexcept nogil:
+    """`translate`, by the size of codes."""
     if loop.width == 1:
         translate(loop[0], <const int8_t*>loop.codes, first, end, numbers_out)
     elif loop.width == 2:
@@ -115,6 +124,7 @@ cdef void translate_width(
 cdef void translate_body(
     void* context, Py_ssize_t first, Py_ssize_t end, int thread,
 ) noexcept nogil:
+    """Write the numbers of a block of codes, as float or double."""
     cdef const CodeLoop* loop = <const CodeLoop*>context
     if loop.number_width == sizeof(float):
         translate_width(loop, first, end, <float*>loop.numbers)
@@ -145,6 +155,7 @@ def translated(
 cdef void find_range(
     const CodeLoop* loop, const code_t* codes, Py_ssize_t first, Py_ssize_t end, int thread,
 ) noexcept nogil:
+    """Extend the range of a thread by the codes ``first`` to ``end``, which are contiguous."""
     cdef code_t least = codes[first]
     cdef code_t greatest = codes[first]
     cdef Py_ssize_t i
@@ -156,6 +167,7 @@ cdef void find_range(
 
 
 cdef void range_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    """Extend the range of a thread by a block of codes, by their size."""
     cdef const CodeLoop* loop = <const CodeLoop*>context
     if loop.width == 1:
         find_range(loop, <const int8_t*>loop.codes, first, end, thread)

@@ -41,7 +41,7 @@ cdef inline void _load(
     const number* first, int64_t stride, const int64_t* rows, int64_t start, int64_t n,
     double* values_out,
 ) noexcept nogil:
-    """`load_values` of one type."""
+    """`load_values` of one type; ``first``: the address of value 0, ``stride``: in bytes."""
     cdef int64_t i
     if rows != NULL:
         for i in range(n):
@@ -60,7 +60,8 @@ cdef inline void load_values(
 ) noexcept nogil:
     """Read values start, ..., start + n - 1 of an array as float64.
 
-    With ``rows`` the i-th value is the one numbered ``rows[i]``; NULL means all.
+    With ``rows`` the i-th value is the one numbered ``rows[i]``; NULL means all. ``address``,
+    ``stride``, ``kind``: see the top of this file.
     """
     if kind == FLOAT64:
         _load(<const double*> address, stride, rows, start, n, values_out)
@@ -98,6 +99,7 @@ cdef InputColumns read_columns(object columns)
 
 
 cdef inline bint is_sparse(const InputColumns* inputs, Py_ssize_t column) noexcept nogil:
+    """Whether only some rows of a column have a stored value; the others hold zero."""
     return inputs.index != NULL and inputs.index[column] != 0
 
 
@@ -119,7 +121,10 @@ cdef inline void load_sparse(
     const InputColumns* inputs, Py_ssize_t column, const int64_t* rows, int64_t start,
     int64_t n, double* values_out,
 ) noexcept nogil:
-    """`load_block` of a sparse column."""
+    """`load_block` of a sparse column.
+
+    Its stored rows and the rows to read both ascend, and are merged.
+    """
     cdef const int32_t* index = <const int32_t*> inputs.index[column]
     cdef int64_t length = inputs.length[column]
     cdef int64_t at = first_from(index, length, rows[start] if rows != NULL else start)

@@ -39,7 +39,10 @@ def locate_all(
     matrix: NDArray[Any], int number, uint64_t[::1] address_out, int64_t[::1] stride_out,
     uint8_t[::1] kind_out,
 ) -> None:
-    """Write the address, the stride and the kind of all columns of a matrix."""
+    """Write the address, the stride and the kind of all columns of a matrix.
+
+    ``number``: the code of its dtype, a value of ``KINDS``.
+    """
     cdef Py_buffer buffer
     cdef Py_ssize_t j
     PyObject_GetBuffer(matrix, &buffer, PyBUF_STRIDES)
@@ -54,7 +57,10 @@ def locate_appended(
     columns, const double[:, ::1] values, uint64_t[::1] address_out, int64_t[::1] stride_out,
     uint8_t[::1] kind_out,
 ) -> None:
-    """Write where columns lie, and after them those in the rows of a matrix."""
+    """Write where columns lie, and after them those in the rows of a matrix.
+
+    ``columns``, `Columns`; ``values``, (n_more, n_rows).
+    """
     cdef const uint64_t[::1] address = columns.address
     cdef const int64_t[::1] stride = columns.stride
     cdef const uint8_t[::1] kind = columns.kind

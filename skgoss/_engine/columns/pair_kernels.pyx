@@ -40,7 +40,10 @@ cdef void combine(
     uint8_t operation, const double* left, const double* right, double factor, Py_ssize_t n,
     double* values_out,
 ) noexcept nogil:
-    """Combine the values of two columns by an operation; NaN where a division is by zero."""
+    """Combine n values of two columns by an operation; NaN where a division is by zero.
+
+    ``factor``: of the right column, in differences and sums.
+    """
     cdef Py_ssize_t i
     if operation == DIFFERENCE:
         for i in range(n):
@@ -59,6 +62,7 @@ cdef void combine(
 cdef void combine_body(
     void* context, Py_ssize_t begin, Py_ssize_t end, int thread
 ) noexcept nogil:
+    """Compute the chosen pairs in the rows ``begin`` to ``end``, some rows at a time."""
     cdef PairLoop* loop = <PairLoop*>context
     cdef Py_ssize_t length = loop.length
     cdef double* block = loop.blocks + thread * loop.n_used * length

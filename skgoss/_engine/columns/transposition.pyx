@@ -33,7 +33,13 @@ cdef bint count_rows(
     const index_t* start, const index_t* columns, int64_t first, int64_t stop,
     uint64_t n_columns, int32_t* count_out, Watch* watch,
 ) noexcept nogil:
-    """Add up the entries of each column; false if a row's columns do not ascend."""
+    """Count the entries of each column; False if a row's columns do not ascend.
+
+    - ``start``, ``columns``: of the CSR matrix: where each row begins, and the columns of all
+      entries.
+    - ``first``, ``stop``: the rows to count.
+    - ``count_out``, (n_columns,): the counts are added.
+    """
     cdef int64_t row, i, column
     cdef int64_t previous
     cdef bint ascends = True
@@ -62,6 +68,7 @@ cdef struct CountLoop:
 
 
 cdef void count_body(void* context, Py_ssize_t k, Py_ssize_t end, int thread) noexcept nogil:
+    """Count the entries of chunk k by column."""
     cdef CountLoop* loop = <CountLoop*> context
     cdef int64_t first = loop.chunk_start[k], stop = loop.chunk_start[k + 1]
     cdef int32_t* count = loop.count + k * loop.n_columns
@@ -109,9 +116,15 @@ cdef void move_rows(
     int64_t* next_entry_inout, const int64_t* entry_stop, int32_t* rows_out, bits_t* values_out,
     Watch* watch,
 ) noexcept nogil:
-    """Write the entries that rows have in some columns, column by column.
+    """Write the entries that a chunk's rows have in the next columns, column by column.
 
     Each row is read from the entry where the last call has stopped.
+
+    - ``first``, ``stop``: the rows of the chunk.
+    - ``first_column``, ``n_columns``: the next columns.
+    - ``values``, ``values_out``: NULL: only the rows of entries are written.
+    - ``next_entry_inout``, ``entry_stop``, (n_columns,): of the chunk; these and the other
+      arguments: see `move_columns`.
     """
     cdef int64_t row, i, at, column
     for row in range(first, stop):
@@ -154,6 +167,7 @@ cdef struct MoveLoop:
 cdef void move_values(
     MoveLoop* loop, const index_t* start, const bits_t* values, Py_ssize_t k
 ) noexcept nogil:
+    """Write the entries of chunk k, whose values have the size of ``bits_t``."""
     move_rows(
         start, <const index_t*> loop.columns, values, loop.chunk_start[k],
         loop.chunk_start[k + 1], loop.first_column, loop.n_columns, loop.read,
@@ -162,6 +176,7 @@ cdef void move_values(
 
 
 cdef void move_of_width(MoveLoop* loop, const index_t* start, Py_ssize_t k) noexcept nogil:
+    """Write the entries of chunk k, by the size of values."""
     if loop.width == 8:
         move_values(loop, start, <const uint64_t*> loop.values, k)
     elif loop.width == 4:
@@ -173,6 +188,7 @@ cdef void move_of_width(MoveLoop* loop, const index_t* start, Py_ssize_t k) noex
 
 
 cdef void move_body(void* context, Py_ssize_t k, Py_ssize_t end, int thread) noexcept nogil:
+    """Write the entries of chunk k, by the size of its row and column numbers."""
     cdef MoveLoop* loop = <MoveLoop*> context
     if loop.is_long:
         move_of_width(loop, <const int64_t*> loop.start, k)

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #define DECIMAL_MAX_EXPONENT 19
-#define DECIMAL_ROOM 32
+#define DECIMAL_ROOM 32 /* characters of a number and a space */
 
 static const uint64_t decimal_power[DECIMAL_MAX_EXPONENT + 1] = {
     1u, 10u, 100u, 1000u, 10000u, 100000u, 1000000u, 10000000u, 100000000u, 1000000000u,
@@ -21,14 +21,17 @@ static const uint64_t decimal_power[DECIMAL_MAX_EXPONENT + 1] = {
     1000000000000000u, 10000000000000000u, 100000000000000000u, 1000000000000000000u,
     10000000000000000000u};
 
+/* The kinds of numbers that are read: with inf and nan, with inf, and whole ones. */
 enum { DECIMAL_FLOAT, DECIMAL_THRESHOLD, DECIMAL_INT };
 
 #ifdef __SIZEOF_INT128__
 typedef unsigned __int128 DecimalWide;
 
+/* The number of bits of x, without leading zeros. */
 static inline int decimal_bits(uint64_t x) { return x ? 64 - __builtin_clzll(x) : 0; }
 
-/* x 2^shift, rounded once, where `sticky` says that x has lost a bit that was set. */
+/* x 2^shift, rounded once, where `sticky` says that x has lost a bit that was set: one bit
+   can stand for all lost ones, which only decide whether x is above the middle of two doubles. */
 static inline double decimal_scaled(DecimalWide x, int sticky, int shift)
 {
     int surplus = decimal_bits((uint64_t)(x >> 64));
@@ -95,6 +98,7 @@ static inline int decimal_to_double(uint64_t w, int e, double *value_out) { retu
 static inline uint64_t decimal_shortest(double value, int *point_out) { return 0; }
 #endif
 
+/* Writes the eight digits of a number below 10^8, with leading zeros; returns their end. */
 static inline char *decimal_write_8(uint32_t w, char *text_out)
 {
     for (int i = 7; i >= 0; i--, w /= 10)
@@ -102,7 +106,8 @@ static inline char *decimal_write_8(uint32_t w, char *text_out)
     return text_out + 8;
 }
 
-/* Writes a double as Python's repr does; returns the length, 0 if this code cannot. */
+/* Writes a double as Python's repr does; returns the length, 0 if this code cannot (then repr
+   must). text_out: room for DECIMAL_ROOM characters, without a NUL at the end. */
 static inline int decimal_write(double value, char *text_out)
 {
     char digits[17], *at = text_out;
@@ -162,9 +167,11 @@ typedef struct {
     double value;
 } Decimal;
 
+/* Whether c is one of 0 to 9. */
 static inline int decimal_is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/* Reads inf, nan or nan(ind). */
+/* Reads inf, nan or nan(ind); the latter two only for numbers of the kind DECIMAL_FLOAT. Returns
+   the end, NULL if the text begins with none of them. */
 static inline const char *decimal_word(const char *at, int kind, double *value_out)
 {
     if (!strncmp(at, "inf", 3)) {
@@ -177,7 +184,7 @@ static inline const char *decimal_word(const char *at, int kind, double *value_o
     return strncmp(at + 3, "(ind)", 5) ? at + 3 : at + 8;
 }
 
-/* Appends digits to a number; counts those that do not fit. */
+/* Appends digits to a number, *w; counts those that do not fit. Returns their end. */
 static inline const char *decimal_add(const char *at, uint64_t *w, int *n_left_out)
 {
     for (; decimal_is_digit(*at); at++) {
@@ -190,7 +197,8 @@ static inline const char *decimal_add(const char *at, uint64_t *w, int *n_left_o
 }
 
 /* Reads a number of a kind: -?digits[.digits][e[+-]digits], -?inf, or -?nan if the kind allows
-   it. */
+   it. Numbers with more digits than 64 bits hold, or with large exponents, are left to the caller
+   (`is_known` is 0). Exponents stop growing before they overflow. */
 static inline Decimal decimal_read(const char *text, int kind)
 {
     Decimal found = {NULL, 1, *text == '-', 0, 0.0};

@@ -31,7 +31,10 @@ KINDS: dict[str, int] = {
 
 
 cdef inline const char* after(const char* end, const char* stop) noexcept nogil:
-    """The next number of a line, or its end, if a number ends at ``end``; NULL: none does."""
+    """The next number of a line, or its end, ``stop``, if a number ends at ``end``.
+
+    NULL: none does: none was read (``end`` is NULL), or another character follows it.
+    """
     if end == NULL or (end < stop and end[0] != b" "):
         return NULL
     while end < stop and end[0] == b" ":
@@ -77,7 +80,10 @@ def read_ints(
     bytes text not None, const int64_t[::1] start, const int64_t[::1] stop,
     int64_t[::1] values_out,
 ) -> int:
-    """Read whole numbers of at most 18 digits: see `read_floats`."""
+    """Read whole numbers of at most 18 digits.
+
+    The arguments and the result are those of `read_floats`.
+    """
     cdef const char* at
     cdef const char* last
     cdef Py_ssize_t line, i = 0, n = values_out.shape[0]
@@ -100,7 +106,7 @@ ctypedef fused number_t:
 
 
 cdef int put(number_t value, char* text_out) except -1:
-    """Write a number as Python's repr does; returns the length."""
+    """Write a number as Python's repr does; returns the length, at most DECIMAL_ROOM."""
     cdef int n
     cdef bytes text
     if number_t is double:

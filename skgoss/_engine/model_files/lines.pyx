@@ -5,11 +5,12 @@ from libc.string cimport memchr, memcmp
 
 
 cdef bint is_white(char c) noexcept nogil:
+    """Whether a character is white space of ASCII."""
     return c == b" " or b"\t" <= c <= b"\r"
 
 
 cdef const char* sought(const char* at, const char* end, char c) noexcept nogil:
-    """The first position of a character; the end if there is none."""
+    """The first position of a character from ``at`` on; ``end`` if there is none before it."""
     cdef const char* found = <const char*>memchr(at, c, end - at)
     return end if found == NULL else found
 
@@ -69,4 +70,5 @@ def find(
 
 
 cdef bint is_equal(bytes word, const char* at, const char* end) noexcept:
+    """Whether the text from ``at`` to ``end`` is this word."""
     return end - at == len(word) and memcmp(<const char*>word, at, len(word)) == 0

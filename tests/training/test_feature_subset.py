@@ -114,3 +114,32 @@ def test_categories_are_packed_as_well(monkeypatch):
     X = TABLES["plain"].copy()
     X[:, :6] = np.random.default_rng(2).integers(0, 30, (N, 6))
     both(monkeypatch, LGBMClassifier, {}, X, labels(X, 2), categorical_feature=range(6))
+
+
+def one_hot_table() -> np.ndarray:
+    """One-hot columns of 0 and 1, then of -1 and 0, with numbers between them."""
+    rng = np.random.default_rng(11)
+    one_hot = np.zeros((N, 700))
+    for k in range(7):
+        levels = np.minimum(rng.geometric(0.04, N) - 1, 99)
+        one_hot[np.arange(N), 100 * k + levels] = 1.0 if k < 5 else -1.0
+    one_hot[:, ::150] = rng.normal(size=(N, 5))
+    return one_hot
+
+
+@pytest.mark.parametrize("fraction", [0.02, 0.4, 0.97])
+@pytest.mark.parametrize("options", ["half", "bag", "nodes", "sets"])
+def test_sampled_one_hot_columns_are_searched_like_others(options, fraction):
+    """Vectors of columns with one cut find the split of a search column by column."""
+    X = one_hot_table()
+    y = labels(X[:, :400], 2)
+    options = FEW | OPTIONS[options] | {"colsample_bytree": fraction}
+    # Stored as dense columns, all bins are in the histogram, so no vectors are searched.
+    plain = {"enable_bundle": False, "is_enable_sparse": False}
+    models = [
+        LGBMClassifier(n_jobs=n, **options | changes).fit(X, y)
+        for changes, n in (({}, 1), ({}, 2), (plain, 1))
+    ]
+    assert models[0].booster_.num_trees() == FEW["n_estimators"]
+    raw = [model.predict(X, raw_score=True).tobytes() for model in models]
+    assert raw[0] == raw[1] == raw[2]

@@ -399,15 +399,13 @@ static SIMD_INLINE int search_feature(const Bins *bins, const Encoding *encoding
 }
 
 /* The left sides of the only cuts of n features: the sums of their stored bins, or those of the
-   node minus these if the default bin is on the left. */
-static SIMD_INLINE void list_singles(const Histogram *histogram, int64_t first, int n,
-                                     const Encoding *encoding, const Sums *node,
-                                     int default_left, Cuts *cuts)
+   node minus these if the default bin is on the left. The sums of the i-th feature are in `g[i]`,
+   `h[i]` and `c[i]`. */
+static SIMD_INLINE void list_singles(const int64_t *restrict g, const int64_t *restrict h,
+                                     const int32_t *restrict c, int n, const Encoding *encoding,
+                                     const Sums *node, int default_left, Cuts *cuts)
 {
     const Encoding local = *encoding;
-    const int64_t *restrict g = histogram->gradient + first;
-    const int64_t *restrict h = histogram->hessian + first;
-    const int32_t *restrict c = histogram->count + first;
     const int64_t total_g = node->gradient, total_h = node->hessian;
     const int32_t total_c = (int32_t)node->count;
     double *restrict gradient = cuts->gradient, *restrict hessian = cuts->hessian;
@@ -439,28 +437,66 @@ static SIMD_INLINE void list_singles(const Histogram *histogram, int64_t first, 
     }
 }
 
-/* Replaces *best_out by the best of the only cuts of n features if that is better. The features,
-   from `feature` on, have two bins each, one of them the default bin. */
+/* The same for features that are not consecutive: their sums are gathered first. */
+static SIMD_INLINE void gather_singles(const Binned *data, const Histogram *histogram,
+                                       const int32_t *features, int n,
+                                       const Encoding *encoding, const Sums *node,
+                                       int default_left, Cuts *cuts)
+{
+    int64_t g[SINGLES_BLOCK], h[SINGLES_BLOCK];
+    int32_t c[SINGLES_BLOCK];
+    for (int i = 0; i < n; i++)
+        g[i] = histogram->gradient[data->offset[features[i]]];
+    for (int i = 0; i < n && !encoding->compact; i++) {
+        h[i] = histogram->hessian[data->offset[features[i]]];
+        c[i] = histogram->count[data->offset[features[i]]];
+    }
+    list_singles(g, h, c, n, encoding, node, default_left, cuts);
+}
+
+/* Clears the marks of searched features whose only cut has no gain. */
+static SIMD_INLINE void mark_splittable(const int32_t *features, int n, int is_run,
+                                        const uint8_t *searched, const double *gain,
+                                        uint8_t *splittable_out)
+{
+    uint8_t *restrict run = splittable_out + features[0];
+    if (is_run) {
+        for (int j = 0; j < n; j++)
+            run[j] &= (uint8_t)(!searched[j] | (gain[j] > 0));
+    } else {
+        for (int j = 0; j < n; j++)
+            splittable_out[features[j]] &= (uint8_t)(!searched[j] | (gain[j] > 0));
+    }
+}
+
+/* Replaces *best_out by the best of the only cuts of n features if that is better. The features
+   have two bins each, one of them the default bin, which is the same one in all of them. */
 static SIMD_INLINE void search_singles(const Binned *data, const Encoding *encoding,
                                        const Histogram *histogram, const FeatureSet *set,
-                                       int feature, int n, const NodeStats *node,
+                                       const int32_t *features, int n, const NodeStats *node,
                                        const SplitRules *rules, int form, Split *best_out)
 {
-    const uint8_t *searched = set->searched + feature;
+    const int first = features[0], is_run = features[n - 1] - first == n - 1;
+    const int default_left = data->default_bin[first] == 0;
+    const int64_t offset = data->offset[first];
     double gradient[SINGLES_BLOCK], hessian[SINGLES_BLOCK], gain[SINGLES_BLOCK];
     int32_t count[SINGLES_BLOCK];
+    uint8_t chosen[SINGLES_BLOCK];
+    const uint8_t *searched = is_run ? set->searched + first : chosen;
     Cuts cuts = {gradient, hessian, count, NULL, 0, n};
     const Sums no_sums = {0, 0, 0};
+    for (int j = 0; j < n && !is_run; j++)
+        chosen[j] = set->searched[features[j]];
     if (!memchr(searched, 1, (size_t)n))
         return;
-    list_singles(histogram, data->offset[feature], n, encoding, &node->sums,
-                 data->default_bin[feature] == 0, &cuts);
+    if (is_run)
+        list_singles(histogram->gradient + offset, histogram->hessian + offset,
+                     histogram->count + offset, n, encoding, &node->sums, default_left, &cuts);
+    else
+        gather_singles(data, histogram, features, n, encoding, &node->sums, default_left, &cuts);
     cut_gains(&cuts, no_sums, node, node->gain + rules->min_gain, NULL, form, rules, gain);
-    if (set->splittable_out) {
-        uint8_t *restrict splittable = set->splittable_out + feature;
-        for (int j = 0; j < n; j++)
-            splittable[j] &= (uint8_t)(!searched[j] | (gain[j] > 0));
-    }
+    if (set->splittable_out)
+        mark_splittable(features, n, is_run, searched, gain, set->splittable_out);
     for (int j = 0; j < n; j++)
         gain[j] = searched[j] ? gain[j] : -1.0;
     double top = largest_gain(gain, n);
@@ -469,10 +505,10 @@ static SIMD_INLINE void search_singles(const Binned *data, const Encoding *encod
         return;
     while (gain[i] != top)
         i++;
-    if (!improves(top + rules->min_gain, feature + i, best_out))
+    if (!improves(top + rules->min_gain, features[i], best_out))
         return;
     best_out->gain = top + rules->min_gain;
-    best_out->feature = feature + i;
+    best_out->feature = features[i];
     best_out->bin = 0;
     best_out->missing_left = NONE_MISSING;
 }
@@ -483,11 +519,16 @@ static SIMD_INLINE int count_singles(const Binned *data, const FeatureSet *set, 
                                      int form)
 {
     int allowed = !set->cut && !set->factor && form != FORM_BOUNDED;
-    int n = allowed ? data->singles[set->features[i]] : 0;
-    if (n > 1 && !set->consecutive)
-        n = 1;
-    n = n < set->n - i ? n : set->n - i;
-    return n < SINGLES_BLOCK ? n : SINGLES_BLOCK;
+    int run = allowed ? data->singles[set->features[i]] : 0;
+    int most = run < set->n - i ? run : set->n - i;
+    int n = 0;
+    most = most < SINGLES_BLOCK ? most : SINGLES_BLOCK;
+    if (set->consecutive)
+        return most;
+    while (n < most && set->features[i + n] - set->features[i] < run
+           && (n == 0 || set->features[i + n] > set->features[i + n - 1]))
+        n++;
+    return n;
 }
 
 /* Searches all features of a set with one form of the gain formula. */
@@ -507,8 +548,8 @@ static SIMD_INLINE void search_form(const Binned *data, const Encoding *encoding
         int singles = count_singles(data, set, i, form);
         n = singles > 1 ? singles : 1;
         if (singles) {
-            search_singles(data, &local_encoding, histogram, set, feature, singles, node,
-                           &local_rules, form, best_out);
+            search_singles(data, &local_encoding, histogram, set, set->features + i, singles,
+                           node, &local_rules, form, best_out);
             continue;
         }
         if (!set->searched[feature])

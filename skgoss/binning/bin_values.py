@@ -79,7 +79,11 @@ class SparseColumns:
     bins: NDArray[np.uint16]  # the stored bins
 
     def stored_bins(self) -> NDArray[np.uint16]:
-        """The stored bin of each stored row, including those of columns of two bins."""
+        """The stored bin of each entry of ``rows``, column by column.
+
+        ``bins`` leaves out columns of two bins, whose only stored bin is 0; here they
+        are filled in.
+        """
         length = np.diff(self.start)
         if len(self.bins) == len(self.rows):
             return self.bins
@@ -91,11 +95,11 @@ class SparseColumns:
     def stacked(
         cls, number: NDArray[Any], pieces: list[tuple[int, SparseColumns]]
     ) -> SparseColumns:
-        """Join pieces of rows, one below the other.
+        """Join batches of rows, one below the other.
 
-        ``number`` has the sparse ones among the used columns. ``pieces`` are in order:
-        the number of the first row of each, and its columns. The list is emptied, which
-        frees memory.
+        ``number`` has the numbers of the sparse columns among the used ones.
+        ``pieces`` are in order: the number of the first row of each batch, and its
+        sparse columns. The list is emptied, which frees memory.
         """
         lengths = np.zeros((2, len(number) + 1), dtype=np.int64)
         for _, piece in pieces:
@@ -103,11 +107,12 @@ class SparseColumns:
         start, bin_start = np.cumsum(lengths, axis=1)
         rows = np.empty(start[-1], dtype=np.uint32)
         bins = np.empty(bin_start[-1], dtype=np.uint16)
-        at, bin_at = start[:-1].copy(), bin_start[:-1].copy()
+        # By column: where its next stored row, and its next stored bin, is written.
+        next_row, next_bin = start[:-1].copy(), bin_start[:-1].copy()
         while pieces:
             first, piece = pieces.pop(0)
-            rows[_targets(at, piece.start)] = piece.rows + np.uint32(first)
-            bins[_targets(bin_at, piece.bin_start)] = piece.bins
+            rows[_targets(next_row, piece.start)] = piece.rows + np.uint32(first)
+            bins[_targets(next_bin, piece.bin_start)] = piece.bins
         return cls(number.astype(np.int32), start, rows, bin_start, bins)
 
     @classmethod
@@ -119,7 +124,12 @@ class SparseColumns:
         bins: NDArray[np.uint16],
         n_bins: NDArray[np.integer[Any]],
     ) -> SparseColumns:
-        """Sparse columns of ``n_bins`` bins, from the stored bin of each stored row."""
+        """Sparse columns, from the stored bin of each stored row.
+
+        ``n_bins``, (n_sparse,), counts the bins of each column with its default bin.
+        ``bins`` has one value for each of ``rows``; those of columns of two bins are
+        dropped, because they are all 0. For the rest see the attributes.
+        """
         length, has_bins = np.diff(start), n_bins > 2
         bin_start = np.concatenate([[0], np.cumsum(np.where(has_bins, length, 0))])
         if not has_bins.all():
@@ -128,12 +138,16 @@ class SparseColumns:
 
 
 def _targets(
-    at_inout: NDArray[np.int64], start: NDArray[np.int64]
+    next_inout: NDArray[np.int64], start: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """The targets of the values of lists; ``at_inout`` is the next target of each."""
+    """The positions to which the values of several lists are appended.
+
+    The lists lie one after the other; list i begins at ``start[i]``. ``next_inout[i]``
+    is the position of its first value, and is moved behind its last one.
+    """
     length = np.diff(start)
-    target = np.repeat(at_inout - start[:-1], length) + np.arange(start[-1])
-    at_inout += length
+    target = np.repeat(next_inout - start[:-1], length) + np.arange(start[-1])
+    next_inout += length
     return target
 
 
@@ -177,8 +191,9 @@ class Bins:
         """The bins of dense columns: those of at most 256 bins, and those of more.
 
         ``narrow`` and ``wide`` are the numbers of these columns among the used ones.
-        The first array has ``n_groups`` rows; those after the narrow columns are not
-        set.
+        The arrays have a line for each column, and one number for each row. The first
+        one has ``n_groups`` lines: those after the narrow columns are not set, and the
+        caller writes the codes of bundles there.
         """
         memory = self.memory
         if memory is not None and n_groups == len(self.bytes):
@@ -192,7 +207,10 @@ class Bins:
         return bytes_, self.shorts.copy() if memory is None else self.shorts
 
     def joined(self, other: Bins, n_used: int) -> Bins:
-        """The ``n_used`` columns of these bins, and then those of the others."""
+        """The columns of these bins, and then those of ``other``, of the same rows.
+
+        ``n_used`` is the number of columns of these bins, dense and sparse.
+        """
         one, two = self.sparse, other.sparse
         sparse = SparseColumns(
             np.concatenate([one.number, n_used + two.number]).astype(np.int32),
@@ -209,7 +227,14 @@ class Bins:
 
 
 class Values:
-    """Values of used columns, with the interface of `Bins`."""
+    """Values of used columns, with the interface of `Bins`.
+
+    Dense columns are put into bins when `dense` or `fill` is called, straight into the
+    array that stores them; sparse columns at once. ``rows`` are the numbers of the rows
+    to use, ascending; None: all. ``n_global`` is the number of rows of all processes
+    of a distributed fit, or of all batches; None: there are no others. It decides
+    which columns are sparse, so that all processes and batches agree.
+    """
 
     def __init__(
         self,
@@ -243,7 +268,10 @@ class Values:
         return bytes_, shorts
 
     def fill(self, members: NDArray[np.int64], out: NDArray[Any]) -> None:
-        """Write the bins of dense columns."""
+        """Write the bins of the used columns ``members``, which are dense.
+
+        ``out`` has the shape (len(members), n_rows).
+        """
         if self.n_rows == 0:
             return
         is_category = [self.mappers[j].categories is not None for j in members]
@@ -275,9 +303,11 @@ def storage_source(
     n_threads: int,
     n_global: int | None = None,
 ) -> Bins | Values:
-    """The values to store, or their bins if they are in several pieces.
+    """The values to store; if the columns consist of several pieces of rows, the bins.
 
-    ``n_global`` is the number of rows of all processes, if these are not all.
+    ``columns`` and ``mappers`` are those of the used columns, ``rows`` the numbers of
+    the rows to store, None: all. ``n_global`` is the number of rows of all processes
+    of a distributed fit; None: this process has them all.
     """
     if not isinstance(columns, StackedColumns):
         return Values(columns, mappers, settings, rows, n_threads, n_global)
@@ -298,7 +328,11 @@ def binned(
     n_global: int,
     memory: Memory,
 ) -> Bins:
-    """The bins of values that are read in batches of ``n_rows`` rows altogether."""
+    """The bins of values that come in batches, which have ``n_rows`` rows altogether.
+
+    ``n_global`` is the number of rows of all processes, from which the batches were
+    made. The new arrays lie in ``memory``.
+    """
     is_narrow = np.array([m.n_bins for m in mappers], np.int32) <= LANE_CODES
     is_sparse = np.zeros(len(mappers), dtype=bool)
     is_sparse[sparse_numbers(mappers, settings, n_global)] = True
@@ -329,21 +363,27 @@ def find_sparse(
     rows: NDArray[np.int64] | None,
     n_threads: int,
 ) -> SparseColumns:
-    """The sparse columns with these numbers, of which there is at least one."""
+    """The stored rows and bins of the sparse columns.
+
+    ``number`` has their numbers among ``columns``, at least one. ``rows`` are the rows
+    to use, None: all; the result numbers them from 0.
+    """
     n_rows = columns.n_rows if rows is None else len(rows)
     if n_rows == 0:
         start = np.zeros(len(number) + 1, dtype=np.int64)
         return SparseColumns(number, start, NO_ROWS[1], start, NO_ROWS[3])
-    found = bin_sparse_columns(columns, mappers, number, rows=rows, n_threads=n_threads)
-    return SparseColumns(number, *found)
+    lists = bin_sparse_columns(columns, mappers, number, rows=rows, n_threads=n_threads)
+    return SparseColumns(number, *lists)
 
 
 def sparse_numbers(
     mappers: list[BinMapper], settings: StorageSettings, n_rows: int
 ) -> NDArray[np.int32]:
-    """The numbers of the sparse ones among the used columns.
+    """The numbers of the sparse columns among the used ones, ascending.
 
-    Empty if neither bundles nor entries would be made of them.
+    Empty if there are few rows and columns, or if the options allow neither of the
+    uses: bundles, and entries, which are histogram bins that a row stores itself.
+    ``n_rows`` counts the rows of all processes.
     """
     is_small = n_rows < MIN_ROWS and len(mappers) < MIN_COLUMNS
     if is_small or not (settings.enable_bundle or settings.is_enable_sparse):
@@ -355,10 +395,12 @@ def sparse_numbers(
 def category_table(
     mappers: list[BinMapper],
 ) -> tuple[NDArray[np.uint16], NDArray[np.int64]]:
-    """The bins of the categories of some columns, and where those of each column begin.
+    """A table from categories to bins, in the form that kernels read.
 
-    The first bin of each column, 0, is that of missing values and of categories beyond
-    the last entry.
+    Returns the bins, one column after the other, and where those of each column begin,
+    (n_columns + 1,). Category c of column j has the bin ``bins[start[j] + 1 + c]``.
+    The entry before category 0 is bin 0: that of missing values and of categories
+    beyond the last entry. Categories between without a bin of their own have 0, too.
     """
     first = np.zeros(len(mappers) + 1, dtype=np.int64)
     np.cumsum([mapper.codes.max() + 2 for mapper in mappers], out=first[1:])
@@ -377,7 +419,8 @@ def bin_categories(
 ) -> NDArray[np.uint8] | NDArray[np.uint16]:
     """The bins of columns of categories, (columns.n_features, n_rows).
 
-    Their type is uint16 if any column has more than 256 bins, else uint8.
+    Their type is uint16 if any column has more than 256 bins, else uint8. ``rows`` are
+    the numbers of the rows to bin; None: all.
     """
     n_rows = columns.n_rows if rows is None else len(rows)
     is_wide = max(mapper.n_bins for mapper in mappers) > LANE_CODES
@@ -396,7 +439,11 @@ def bin_columns(
     n_threads: int,
     bins_out: NDArray[np.uint8] | NDArray[np.uint16],
 ) -> None:
-    """Put some columns of numbers into their bins, (len(features), n_rows)."""
+    """Write the bins of some columns of numbers into ``bins_out``.
+
+    ``features`` are the numbers of the columns in ``columns`` and ``mappers``, and
+    ``rows`` the rows to use, None: all. ``bins_out`` is (len(features), n_rows).
+    """
     if len(features) < columns.n_features:
         columns = columns.take(features)
     for span, own in columns.by_span(n_threads):
@@ -422,8 +469,10 @@ def bin_sparse_columns(
 ]:
     """List the rows of some columns of numbers that are not in the bin of zero.
 
-    Returns the attributes ``start``, ``rows``, ``bin_start`` and ``bins`` of
-    `SparseColumns`.
+    ``features`` are the numbers of the columns in ``columns`` and ``mappers``. Returns
+    the attributes ``start``, ``rows``, ``bin_start`` and ``bins`` of `SparseColumns`.
+    A first pass counts the rows of each column, a second one writes them. ValueError
+    if another thread changes the data between the passes.
     """
     n_rows = columns.n_rows if rows is None else len(rows)
     positions = row_positions(columns, rows)
@@ -448,6 +497,7 @@ def bin_sparse_columns(
             start[edges],
         )
         listed_rows.list_columns(*arguments, None, None, None)
+        # Columns of two bins have one stored bin, which is not listed.
         length = np.where(has_bins[span], np.diff(start[edges]), 0)
         bin_start[edges][1:] = bin_start[span.start] + np.cumsum(length)
         list_rows = _grown(list_rows, start[span.stop])
@@ -462,7 +512,10 @@ def bin_sparse_columns(
 
 
 def _grown(values: NDArray[Any], size: int) -> NDArray[Any]:
-    """The values in memory that has room for as many."""
+    """The array with room for at least ``size`` values, resized in place if possible.
+
+    The estimate of its size may have been too low. An empty array owns no memory.
+    """
     if size <= len(values):
         return values
     if not len(values):
@@ -472,7 +525,12 @@ def _grown(values: NDArray[Any], size: int) -> NDArray[Any]:
 
 
 def _bin_search(mappers: list[BinMapper]) -> bin_search.BinSearch:
-    """The bounds of at least one column of numbers, in the form that kernels search."""
+    """The bounds of at least one column of numbers, in the form that kernels search.
+
+    The bounds of a column with n finite ones take 2n + 1 places: the finite bounds,
+    then infinities. ``first_start`` says where the buckets of each column begin: a
+    table by value that tells the kernel where to begin its search.
+    """
     fields = BinMapper._make(zip(*mappers, strict=True))
     upper_bounds = fields.upper_bounds
     lengths = np.array(list(map(len, upper_bounds)), dtype=np.int64)

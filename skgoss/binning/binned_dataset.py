@@ -71,7 +71,8 @@ class BinnedDataset:
     ) -> BinnedDataset:
         """Find the bins of the columns, and put the values into them.
 
-        With a ``weight``, (columns.n_rows,), bins have equal weight. With a
+        ``rows`` are the numbers of the rows to use, ascending; None: all. With a
+        ``weight``, (columns.n_rows,), bins have equal weight. With a
         ``partition``, the bins are those of the rows of all processes, and each process
         puts its own rows into them.
         """
@@ -96,7 +97,11 @@ class BinnedDataset:
     def from_storage(
         cls, mappers: list[BinMapper], feature: NDArray[np.int32], stored: Storage
     ) -> BinnedDataset:
-        """A data set of the mappers of all columns and the bins of the used ones."""
+        """A data set of the mappers of all columns and the bins of the used ones.
+
+        ``feature``, (n_used,), has the column of the input of each column of
+        ``stored``.
+        """
         used = [mappers[j] for j in feature]
         missing_type = np.array([*map(attrgetter("missing_type"), used)], np.uint8)
         # Rows that trees are applied to may have NaN where training rows have none.
@@ -147,9 +152,10 @@ class BinnedDataset:
         n_threads: int,
         collectives: Collectives = ALONE,
     ) -> list[BinMapper]:
-        """The mappers, with a bin for NaN in each column that is NaN in some ``rows``.
+        """The mappers of all columns, with a bin for NaN wherever ``rows`` need one.
 
-        The rows of the data set itself may have no NaN there.
+        A column without NaN in the data set has no bin for it; it gets one if a row of
+        ``rows`` is NaN there, in any process. None: all rows of ``columns``.
         """
         unseen = self.feature[[mapper.is_unseen for mapper in self.used_mappers]]
         if len(unseen) == 0:
@@ -206,7 +212,8 @@ class BinnedDataset:
     ) -> tuple[BinStore, NDArray[np.int32]]:
         """The store of `with_rows`, and the bin of missing values of each used column.
 
-        Trees can be applied to rows without more than these.
+        To apply trees to rows, nothing else is needed. The bins of missing values are
+        (n_used,), -1 where there is none; they may be new, as in `with_rows`.
         """
         mappers = self._mappers_of(columns, rows, n_threads)
         used = [mappers[j] for j in self.feature]
@@ -227,7 +234,11 @@ class BinnedDataset:
         return self.view(rows).alone(n_threads)
 
     def view(self, rows: NDArray[np.int64]) -> BinnedDataset:
-        """A view of some of the rows, or of none: see `take`."""
+        """Some of the rows, or none, without a copy of their bins: see `take`.
+
+        The view keeps the storage of this data set alive, and has the ``numbers`` of
+        its rows there.
+        """
         if len(rows) > 0 and (rows[0] < 0 or rows[-1] >= self.n_rows):
             raise ValueError(f"rows must be numbers from 0 to {self.n_rows - 1}.")
         if not (rows[1:] > rows[:-1]).all():
@@ -293,7 +304,10 @@ def feature_infos(ranges: Iterable[Range]) -> list[str]:
 
 
 def _missing_type(mapper: BinMapper) -> int:
-    """The ``missing_type``, whether a row is NaN or not."""
+    """The ``missing_type`` that the mapper would have if a row were NaN.
+
+    3, "NaN is missing, but no row has it", becomes 2, "NaN is missing".
+    """
     return NAN_IS_MISSING if mapper.is_unseen else mapper.missing_type
 
 

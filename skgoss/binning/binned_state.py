@@ -97,18 +97,22 @@ def state(data: BinnedDataset) -> dict[str, Any]:
 
 
 def _starts(arrays: list[NDArray[Any]]) -> NDArray[np.int64]:
+    """Where each array begins if they are concatenated, and the end of the last."""
     return np.concatenate([[0], np.cumsum([len(array) for array in arrays])])
 
 
 def claim(state: Mapping[str, Any]) -> int:
-    """The number of rows and categories of a state, which determine its memory.
+    """The number of rows plus the number of categories that a state says it has.
 
-    A file that is smaller has been tampered with.
+    A few bytes can claim many rows, for which memory is then allocated. So readers
+    compare this number with the number of values in the file: a file that claims more
+    than it holds has been tampered with. The categories of a column are counted up to
+    the highest one, because tables have a place for each.
     """
-    top = np.maximum.reduceat(
+    highest = np.maximum.reduceat(
         np.append(state["categories"], -1), state["category_start"][:-1]
     )
-    return state["n_rows"] + int((top.astype(np.int64) + 1).sum())
+    return state["n_rows"] + int((highest.astype(np.int64) + 1).sum())
 
 
 def restored(
@@ -122,8 +126,9 @@ def restored(
 
     ``state`` is the result of `state`, or anything else: ValueError if an entry is
     missing, has another type or contradicts another. ``max_claim`` is the largest
-    `claim` that is allowed. If nothing else uses the arrays of the state, ``memory`` is
-    where new ones are made, and they are kept where possible; None: all are copied.
+    `claim` that is allowed; None: any. With a ``memory``, where new arrays are made,
+    the arrays of the state are taken over where possible: nothing else may use them.
+    None: all are copied.
     """
     (n_rows,) = entries(state, {"n_rows": int}, _OWNER)
     arrays = vectors(state, _NUMBERS | _RUNS | _BINS, _OWNER)
@@ -143,7 +148,11 @@ def restored(
 
 
 def check_categories(data: BinnedDataset, categories: Categories) -> None:
-    """Check that the categories that have bins are those of the vocabularies."""
+    """Check that the categories that have bins are those of the vocabularies.
+
+    ``categories`` has the vocabulary of each categorical column: its categories, in
+    the order of their numbers. ValueError if a column has bins for other numbers.
+    """
     number = {j: v.n_categories for j, v in categories.vocabularies.items()}
     _check(max(number, default=0) < data.n_features, "categories need their columns")
     for j, mapper in enumerate(data.mappers):
@@ -204,7 +213,10 @@ def _check_mappers(arrays: Arrays) -> None:
 
 
 def _check_bounds(bounds: NDArray[np.float64], last: NDArray[np.int64]) -> None:
-    """Check the bounds of all columns; ``last`` has the index of each column's last."""
+    """Check the upper bounds of the bins of numbers, one column after the other.
+
+    ``last`` has the position of the last bound of each column.
+    """
     _check(
         (bounds[last] == np.inf).all()
         and np.isfinite(bounds).sum() == len(bounds) - len(last),
@@ -215,7 +227,10 @@ def _check_bounds(bounds: NDArray[np.float64], last: NDArray[np.int64]) -> None:
 
 
 def _check_codes(codes: NDArray[np.int32], n_codes: NDArray[np.int64]) -> None:
-    """Check the categories of all columns."""
+    """Check the categories of the bins, one column after the other.
+
+    ``n_codes``, (n_features,), is their number in each column; 0 for numbers.
+    """
     first = (np.cumsum(n_codes) - n_codes)[n_codes > 0]
     _check(
         (codes[first] == -1).all() and (codes >= 0).sum() == len(codes) - len(first),
@@ -281,7 +296,10 @@ def _sparse_columns(
     n_bins: NDArray[np.int64],
     is_categorical: NDArray[np.bool_],
 ) -> SparseColumns:
-    """The sparse columns in a state; ValueError if they do not fit the used columns."""
+    """The sparse columns in a state; ValueError if they do not fit the used columns.
+
+    ``n_bins`` and ``is_categorical``, (n_used,), are those of the used columns.
+    """
     member, start = arrays["list_member"], arrays["list_start"]
     rows, bins = arrays["list_rows"], arrays["list_bins"]
     _check(
@@ -308,7 +326,11 @@ def _sparse_columns(
 def _matrix(
     arrays: Arrays, name: str, n_rows: int, n_bins: NDArray[np.int64]
 ) -> NDArray[Any]:
-    """The bins of dense columns in a state, (len(n_bins), n_rows), checked."""
+    """The bins of dense columns in a state, (len(n_bins), n_rows), checked.
+
+    ``n_bins`` is the number of bins of each of these columns, and ``name`` the entry
+    of the state.
+    """
     check_lengths(arrays, {name: n_rows * len(n_bins)})
     matrix = arrays[name].reshape(len(n_bins), n_rows)
     highest = matrix.max(axis=1, initial=0)

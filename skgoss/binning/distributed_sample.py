@@ -32,7 +32,11 @@ class SampledColumns(NamedTuple):
 def cut_in_spans(
     columns: Columns, rows: NDArray[np.int64], spans: list[slice], n_threads: int
 ) -> list[SampledColumns]:
-    """The values of sampled rows, which ascend, in each span of columns."""
+    """The values of the sampled rows in each span of columns.
+
+    ``rows`` are the numbers of the sampled rows, ascending. Each process sends each of
+    the results to another process, which searches the bins of these columns.
+    """
     sampled = _SampledColumns(columns, rows)
     for _, own in columns.by_span(n_threads):
         sampled.add(own)
@@ -74,9 +78,9 @@ class _SampledColumns:
         pairs, is_dense = self.values[first:last], self.is_dense[span]
         dense = [values for rows, values in pairs if rows is None]
         stored = [(rows, values) for rows, values in pairs if rows is not None]
-        at = np.array(self.numbers[first:last], dtype=np.int64) - span.start
+        column = np.array(self.numbers[first:last], dtype=np.int64) - span.start
         length = np.zeros(len(is_dense), dtype=np.int64)
-        length[at[~is_dense[at]]] = [len(rows) for rows, _ in stored]
+        length[column[~is_dense[column]]] = [len(rows) for rows, _ in stored]
         empty = np.empty((0, len(self.rows)), np.bool_)
         return SampledColumns(
             np.concatenate([empty, *(values[None] for values in dense)]),
@@ -94,8 +98,9 @@ def joined(
 ) -> Columns:
     """The columns of the sampled rows of all processes.
 
-    A piece has all columns of some of the ``n_rows`` sampled rows, at its
-    ``positions``.
+    Each piece has the same columns of some of the ``n_rows`` sampled rows;
+    ``positions`` has, for each piece, the positions of its rows among all of them. A
+    column that is dense in one piece becomes dense in all.
     """
     is_dense = np.any([piece.is_dense for piece in pieces], axis=0)
     dense = _dense(pieces, positions, is_dense, n_rows)
@@ -113,14 +118,15 @@ def joined_pieces(
     rank_positions: Sequence[NDArray[np.int64]],
     n_rows: int,
 ) -> Columns:
-    """`joined` of several pieces from each process; ``rank_positions`` are of them all.
+    """`joined` of several pieces from each process.
 
-    The rows of a process are those of its pieces, in this order.
+    ``rank_positions`` has, for each process, the positions of its rows among all
+    sampled rows. The rows of a process are those of its pieces, in this order.
     """
     positions: list[NDArray[np.int64]] = []
-    for pieces, at in zip(rank_pieces, rank_positions, strict=True):
+    for pieces, own_positions in zip(rank_pieces, rank_positions, strict=True):
         ends = np.cumsum([piece.dense.shape[1] for piece in pieces])
-        positions += np.split(at, ends[:-1])
+        positions += np.split(own_positions, ends[:-1])
     return joined(list(chain.from_iterable(rank_pieces)), positions, n_rows)
 
 
@@ -130,15 +136,19 @@ def _dense(
     is_dense: NDArray[np.bool_],
     n_rows: int,
 ) -> NDArray[Any]:
-    """The values of the columns that are dense in any piece, (n_dense, n_rows)."""
+    """The values of the columns that are dense in any piece, (n_dense, n_rows).
+
+    ``is_dense``, (n_columns,), says which these are. Where a piece has such a column as
+    stored values, the rows without one are 0. For the rest see `joined`.
+    """
     row_of = np.cumsum(is_dense) - 1
     dtype = np.result_type(*(a.dtype for b in pieces for a in (b.dense, b.values)))
     out = np.zeros((int(is_dense.sum()), n_rows), dtype=dtype)
-    for piece, at in zip(pieces, positions, strict=True):
-        out[row_of[piece.is_dense][:, None], at] = piece.dense
+    for piece, own_rows in zip(pieces, positions, strict=True):
+        out[row_of[piece.is_dense][:, None], own_rows] = piece.dense
         column = np.repeat(np.arange(len(is_dense)), piece.length)
         here = is_dense[column]
-        out[row_of[column[here]], at[piece.rows[here]]] = piece.values[here]
+        out[row_of[column[here]], own_rows[piece.rows[here]]] = piece.values[here]
     return out
 
 
@@ -150,7 +160,8 @@ def _sparse(
 ) -> Columns:
     """The stored values of columns that are sparse in all pieces.
 
-    Columns that are dense in a piece have none.
+    Columns that are dense in a piece have none: ``is_dense``, (n_columns,). For the
+    rest see `joined`.
     """
     length = np.sum([np.where(is_dense, 0, piece.length) for piece in pieces], axis=0)
     columns = [np.repeat(np.arange(len(is_dense)), piece.length) for piece in pieces]

@@ -1,4 +1,4 @@
-"""The bins of columns, and how they are found by LightGBM's rules."""
+"""The bins of numbers and categories by LightGBM's rules, and how many there may be."""
 
 from __future__ import annotations
 
@@ -46,6 +46,8 @@ class BinMapper(NamedTuple):
     # The bin of missing values, -1 where there is none. Always -1 for categories, whose
     # bin 0 also holds rare ones.
     missing_bin: int
+    # The bin of NaN: ``missing_bin``, or that of zero where NaN counts as zero; 0 for
+    # categories.
     nan_bin: int
     # The range of the sampled numbers or numbers of categories; 0 if there were none.
     minimum: float
@@ -144,7 +146,11 @@ def category_mapper(
     is_trivial: bool,
     value_range: tuple[float, float],
 ) -> BinMapper:
-    """The mapper of a column of categories."""
+    """The mapper of a column of categories: see the attributes of `BinMapper`.
+
+    ``categories`` has the number of the category of each bin, the first one -1.
+    ``value_range`` is the lowest and the highest number that occurs.
+    """
     return BinMapper(
         upper_bounds=np.empty(0),
         n_bins=len(categories),
@@ -205,8 +211,10 @@ def find_bin_mappers(
     Weights that are whole numbers are frequency weights; others are divided by the
     smallest. `min_data_in_bin` counts rows, whatever their weights. With a
     ``partition`` of several processes, the sample is drawn from the rows of all, and
-    each process finds the bins of some columns. Otherwise, columns must not be in
-    pieces.
+    each process finds the bins of some columns. None: there is one process.
+
+    ``weight`` has a value for each row of the columns, even for those that are not
+    among ``rows``, the numbers of the rows to use (None: all).
     """
     if weight is not None and len(weight) != columns.n_rows:
         raise ValueError(
@@ -228,6 +236,7 @@ def find_bin_mappers(
     mappers = []
     for span, own in columns.by_span(n_threads):
         n_nonzero = _count_nonzero(own, settings, used_rows, n_threads)
+        # NaN needs a bin even if only rows outside the sample have it.
         is_sampled = sample is not rows
         has_nan = find_nan(own, rows, n_threads) if is_sampled else None
         own_search = search.take(span)._replace(has_nan=has_nan)
@@ -272,8 +281,11 @@ def find_nan(
     rows: NDArray[np.int64] | None,
     n_threads: int,
 ) -> NDArray[np.bool_]:
-    """Which columns have NaN in some of the rows; None: all rows."""
-    found = np.zeros(columns.n_features, dtype=bool)
+    """Whether each column has NaN in some of the rows, (n_features,).
+
+    ``rows`` are the numbers of the rows, ascending; None: all rows.
+    """
+    has_nan = np.zeros(columns.n_features, dtype=bool)
     for piece, used in pieces(columns, rows):
         if not piece.may_have_nan:
             continue
@@ -284,8 +296,8 @@ def find_nan(
             bin_bounds.find_nan(
                 own, used, row_positions(own, used), n_rows, n_team, found_by_thread
             )
-            found[span] |= found_by_thread.any(axis=0)
-    return found
+            has_nan[span] |= found_by_thread.any(axis=0)
+    return has_nan
 
 
 def count_nonzero(
@@ -294,9 +306,11 @@ def count_nonzero(
     rows: NDArray[np.int64] | None,
     n_threads: int,
 ) -> NDArray[np.int64]:
-    """The number of nonzero rows of each column; exact if below `min_child_samples`.
+    """The number of nonzero rows of each column, (n_features,).
 
-    The sum of the counts of several batches is exact in the same case.
+    Counting stops at the option `min_child_samples`, from which on a column is kept:
+    the number is exact if it is below, else at least that. This also holds for the
+    sum of the counts of several batches. NaN counts as zero where the options say so.
     """
     used_rows = _RowSubset.from_rows(columns, rows)
     count = np.zeros(columns.n_features, dtype=np.int64)
@@ -307,7 +321,7 @@ def count_nonzero(
 
 
 class _RowSubset(NamedTuple):
-    """Some rows."""
+    """Some rows of columns, and their weights for bins."""
 
     rows: NDArray[np.int64] | None  # their numbers, ascending; None: all
     # (columns.n_rows,): the position of each row among these; -1: it is not there.
@@ -322,6 +336,7 @@ class _RowSubset(NamedTuple):
         rows: NDArray[np.int64] | None,
         weight: NDArray[np.float64] | None = None,
     ) -> _RowSubset:
+        """Some rows of ``columns``, by ascending numbers; None: all rows."""
         return cls(rows, None if rows is None else row_positions(columns, rows), weight)
 
     def size(self, columns: Columns) -> int:
@@ -368,7 +383,12 @@ class _Search(NamedTuple):
     def mappers(
         self, columns: Columns, n_nonzero: NDArray[np.int64]
     ) -> list[BinMapper]:
-        """The bins; ``n_nonzero`` counts the rows that are not zero in each column."""
+        """The bins of each column.
+
+        ``n_nonzero``, (n_features,), is `count_nonzero` of all rows. Columns with fewer
+        such rows than a leaf needs get one bin. The kernels search columns with the
+        same ``max_bin`` together, numbers and categories apart.
+        """
         is_category = np.zeros(columns.n_features, dtype=bool)
         if columns.n_categories is not None:
             is_category = columns.n_categories > 0
@@ -387,13 +407,17 @@ class _Search(NamedTuple):
         ):
             for max_bin in np.unique(self.max_bin[is_chosen]):
                 features = np.flatnonzero(is_chosen & (self.max_bin == max_bin))
-                found = find(self.take(features), columns.take(features))
-                for j, mapper in zip(features.tolist(), found, strict=True):
+                own = find(self.take(features), columns.take(features))
+                for j, mapper in zip(features.tolist(), own, strict=True):
                     mappers[j] = mapper
         return mappers
 
     def _numeric_mappers(self, columns: Columns) -> list[BinMapper]:
-        """The bins of columns of numbers with the same ``max_bin``."""
+        """The bins of columns of numbers with the same ``max_bin``.
+
+        The kernel writes the bounds of each column into an array with room for the
+        largest possible number, from which they are then copied one after the other.
+        """
         max_bin = int(self.max_bin[0])
         n_rows, n_features = self.sample.size(columns), columns.n_features
         n_values = n_values_of(columns, n_rows)
@@ -446,10 +470,15 @@ class _Search(NamedTuple):
             is_unseen = missing_type == bin_bounds.NO_MISSING
             missing_type[is_unseen] = bin_bounds.NAN_IS_UNSEEN
         start = np.concatenate([[0], np.cumsum(n_bounds)])
-        at = np.repeat(bounds_start[:-1] - start[:-1], n_bounds)
-        at += np.arange(start[-1])
+        written = np.repeat(bounds_start[:-1] - start[:-1], n_bounds)
+        written += np.arange(start[-1])
         return numeric_mappers(
-            bounds[at], start, missing_type, n_occupied < 2, value_range, zero_share
+            bounds[written],
+            start,
+            missing_type,
+            n_occupied < 2,
+            value_range,
+            zero_share,
         )
 
     def _category_mappers(self, columns: Columns) -> list[BinMapper]:
@@ -489,12 +518,16 @@ def _find_distributed(
     n_threads: int,
     partition: RowPartition,
 ) -> list[BinMapper]:
-    """`find_bin_mappers` of the rows of all processes: each searches some columns."""
+    """`find_bin_mappers` of the rows of all processes: each searches some columns.
+
+    Each process sends the sampled rows that it has, cut into spans of columns, to the
+    process that searches the span. In the end, all get the bins of all columns.
+    """
     collectives = partition.collectives
-    sample, at = _sample_of_process(partition, rows, settings)
+    sample, positions = _sample_of_process(partition, rows, settings)
     sample_weight = None if weight is None else weight[sample]
     rank_positions, weights = zip(
-        *collectives.all_gather((at, sample_weight)), strict=True
+        *collectives.all_gather((positions, sample_weight)), strict=True
     )
     n_rows = sum(map(len, rank_positions))
     edges = np.linspace(0, columns.n_features, collectives.n_ranks + 1).astype(int)
@@ -517,7 +550,7 @@ def _find_distributed(
         rank_positions,
         n_rows,
     )
-    found = []
+    own_mappers = []
     if own.n_features:
         span = spans[collectives.rank]
         if columns.n_categories is not None:
@@ -527,22 +560,27 @@ def _find_distributed(
         subset = _RowSubset(None, None, sample_weight)
         search = _Search.from_settings(settings, columns.n_features, subset, n_threads)
         search = search.take(span)._replace(has_nan=has_nan[span])
-        found = search.mappers(own, n_nonzero[span])
-    return list(chain.from_iterable(collectives.all_gather(found)))
+        own_mappers = search.mappers(own, n_nonzero[span])
+    return list(chain.from_iterable(collectives.all_gather(own_mappers)))
 
 
 def _sample_of_process(
     partition: RowPartition, rows: NDArray[np.int64] | None, settings: BinningOptions
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The sampled rows of a process, and their positions in the whole sample."""
+    """The sampled rows of a process, and their positions in the whole sample.
+
+    ``rows`` are the numbers of the rows of the process in its columns, None: all.
+    ``partition.numbers`` has the number of each of them among the rows of all
+    processes. All processes draw the same sample, so nothing is sent.
+    """
     numbers = partition.numbers
     rows = np.arange(len(numbers)) if rows is None else rows
     sample = sampled_rows(partition.n_rows, settings)
     if sample is None:
         return rows, numbers
-    at = np.searchsorted(sample, numbers)
-    chosen = np.flatnonzero(sample.take(at, mode="clip") == numbers)
-    return rows[chosen], at[chosen]
+    position = np.searchsorted(sample, numbers)
+    chosen = np.flatnonzero(sample.take(position, mode="clip") == numbers)
+    return rows[chosen], position[chosen]
 
 
 def _count_nonzero(
@@ -571,8 +609,8 @@ def _category_mapper(
 ) -> BinMapper:
     """The bins of a column of categories.
 
-    ``count`` and ``weight`` are those of the rows of missing values, and of each
-    category.
+    ``count`` and ``weight``, (1 + n_categories,), are the number of rows and the sum
+    of their weights: first of missing values, then of each category.
     """
     n_missing, n_rows = int(count[0]), int(count.sum())
     count, weight = count[1:], weight[1:]
@@ -597,7 +635,13 @@ def _n_kept(
     max_bin: int,
     settings: BinningOptions,
 ) -> int:
-    """The number of categories that get bins; they are sorted by falling weight."""
+    """The number of categories that get bins of their own, by LightGBM's rule.
+
+    ``count`` and ``weight`` have the number of rows and the sum of weights of each
+    category that occurs, by falling weight. These are kept: as many as make up 99% of
+    the weight, and at least as many as ``max_bin`` allows next to the bin of the
+    others. The third one and all after it need `min_data_in_bin` rows.
+    """
     n_few = min(len(count) + has_missing, max_bin) - 1
     common_weight = np.floor(float(np.float32(weight.sum()) * COMMON_FRACTION) + 0.5)
     n_common = int(np.searchsorted(np.cumsum(weight), common_weight)) + 1
@@ -607,14 +651,18 @@ def _n_kept(
 
 
 def _scaled(weight: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    """Frequency weights, or weights divided by the smallest; None: all are 1."""
+    """The weights by which bins are found; None: all are 1.
+
+    Whole numbers stay as they are, because they are frequency weights. Others are
+    divided by the smallest positive one, so that their unit does not matter.
+    """
     if (weight % 1.0).any():
         weight = weight / weight.min(where=weight > 0, initial=weight.max())
     return None if (weight == 1.0).all() else np.ascontiguousarray(weight, np.float64)
 
 
 def used_features(mappers: list[BinMapper]) -> NDArray[np.int32]:
-    """The columns that can be split."""
+    """The numbers of the columns that can be split, ascending: the used columns."""
     return np.array([j for j, m in enumerate(mappers) if not m.is_trivial], np.int32)
 
 

@@ -20,11 +20,11 @@ ForcedBounds = Mapping[int, tuple[float, ...]]
 
 
 def by_column(value: Any, finder: ColumnFinder) -> ForcedBounds | None:
-    """The upper bounds by the number of the column; None if there are none.
+    """The upper bounds of bins by the number of the column; None if there are none.
 
-    ``value`` is the name or the contents of a JSON file: objects with the keys
-    'feature' and 'bin_upper_bound'. Or it has the bounds of each column, by its name or
-    number.
+    ``value`` is the option's value: the name or the contents of a JSON file, which is a
+    list of objects with the keys 'feature' and 'bin_upper_bound'. Or it is a dict from
+    names or numbers of columns to bounds. ``finder`` knows the names of the columns.
     """
     contents = disk.json_contents(value, OPTION)
     by_number: dict[int, tuple[float, ...]] = {}
@@ -57,7 +57,7 @@ def _pairs(contents: Any) -> Iterable[tuple[Any, Any]]:
 
 
 def as_array(by_number: ForcedBounds, n_features: int) -> NDArray[Any]:
-    """The bounds of each column, as an array of tuples."""
+    """The bounds of each column, (n_features,), as tuples; () if it has none."""
     bounds = np.empty(n_features, dtype=object)
     bounds.fill(())
     for j, values in by_number.items():
@@ -71,8 +71,9 @@ def packed(
     """The bounds of columns as arrays for the kernel.
 
     Returns where the bounds of each column begin, (n_features + 1,), the bounds,
-    ascending within a column, and their positions in the user's order. The kernel adds
-    the bounds of zero, so one that the user passes comes last, and is never used.
+    ascending within a column, and their positions in the user's order: if there are
+    too many, the kernel uses the first ones. It adds the bounds around zero itself, so
+    one that the user passes gets the last position, and is never used.
     """
     start = np.cumsum([0, *map(len, bounds)], dtype=np.int64)
     tables = [np.empty((0, 2))]

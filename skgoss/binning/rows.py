@@ -54,7 +54,11 @@ class Rows:
         return ALONE if self.partition is None else self.partition.collectives
 
     def local(self, at: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The rows of this process among those that ``at`` lists of all processes."""
+        """The rows of this process among chosen rows of all processes.
+
+        ``at`` has the numbers of the chosen rows among the rows of all processes; the
+        result has those of this process, by their positions among its own rows.
+        """
         if self.partition is None:
             return at
         is_chosen = np.zeros(self.partition.n_rows, dtype=bool)
@@ -62,9 +66,11 @@ class Rows:
         return np.flatnonzero(is_chosen[self.partition.numbers])
 
     def take(self, at: NDArray[np.int64], *, is_view: bool = False) -> Rows:
-        """Some of the rows, ascending; all processes take some at the same time.
+        """Some of these rows, with all that belongs to them.
 
-        The bins of a view are not copied.
+        ``at`` are their positions among these rows, ascending. The bins are copied,
+        unless the result ``is_view``. In a distributed fit, all processes call this at
+        the same time, because queries may extend over several.
         """
         taken: dict[str, Any] = {
             name: getattr(self, name)[at]
@@ -87,7 +93,9 @@ class Rows:
     def select_output(self, number: int, first: int, stop: int) -> Rows:
         """The rows with the target, weights and start scores of one output.
 
-        Its scores are those from ``first`` to ``stop - 1``.
+        An output is one of several targets or quantiles: that of this ``number``. Its
+        scores are those from ``first`` to ``stop - 1``: one, or one for each class. If
+        all outputs have the same target or weights, these are kept.
         """
         start, weight = self.init_score, self.output_weight
         return replace(
@@ -121,16 +129,20 @@ class Rows:
         return rows
 
     def without_values(self) -> Rows:
-        """The rows without the values of columns, if they are a part of a partition.
+        """The rows without the values of columns, which frees memory.
 
-        Then only their bins are used.
+        Only rows of a distributed fit: these are used by their bins alone. Others stay
+        as they are.
         """
         if self.partition is None:
             return self
         return replace(self, columns=RELEASED, numbers=None)
 
     def scattered_weight(self) -> Floats | None:
-        """A weight for each row of the columns; 0 for rows that are not among these."""
+        """A weight for each row of ``columns``; 0 for rows that are not among these.
+
+        None: all weights are 1.
+        """
         if self.weight is None or self.numbers is None:
             return self.weight
         weight = np.zeros(self.columns.n_rows)
@@ -141,10 +153,12 @@ class Rows:
 def checked_init_score(
     init_score: ArrayLike, n_rows: int, n_scores: int, name: str
 ) -> Any:
-    """Check an ``init_score``, and return it with a row for each score.
+    """Check an ``init_score``, and return it as (n_scores, n_rows).
 
-    Its shape is (n_rows, n_scores) or (n_scores * n_rows,). In one dimension, the
-    scores of all rows for the first class come first.
+    ``n_scores`` is the number of scores of a row: one, or one for each class. The
+    argument's shape is (n_rows, n_scores) or (n_scores * n_rows,). In one dimension,
+    the scores of all rows for the first class come first. ``name`` is what errors call
+    the argument.
     """
     scores = as_floats(init_score, name)
     is_flat = scores.shape in ((n_rows * n_scores,), (n_rows, 1))

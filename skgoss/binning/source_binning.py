@@ -105,7 +105,12 @@ class SourceBinning(NamedTuple):
 
 
 class _Survey:
-    """The first pass over the rows."""
+    """The first pass over the rows.
+
+    ``schema`` has the columns if they are known; None: they are learned. ``existing``
+    are the numbers of the rows that count, because their weight is not 0, and
+    ``sample`` those in which bins are found; None: all rows.
+    """
 
     learned: ColumnSchema  # the schema of the first batch, if no schema is passed
 
@@ -139,6 +144,7 @@ class _Survey:
             del columns, batch
 
     def _columns(self, rows: Any) -> Columns:
+        """The columns of a batch; if no schema is passed, it is learned from them."""
         owner = self.binning.owner
         if self.expected is not None:
             return containers.columns(rows, self.expected, owner=owner)
@@ -156,7 +162,10 @@ class _Survey:
         return columns
 
     def _grow(self, vocabularies: dict[int, Vocabulary]) -> None:
-        """Add the categories of a batch to those of the batches before."""
+        """Add the categories of a batch to those of the batches before.
+
+        ValueError if a column has categories in one batch and numbers in another.
+        """
         if self.pieces and self.vocabularies.keys() != vocabularies.keys():
             [column, *_] = self.vocabularies.keys() ^ vocabularies.keys()
             raise ValueError(
@@ -168,7 +177,10 @@ class _Survey:
             self.numbers[column] = growing.add(vocabulary)
 
     def _add(self, columns: Columns, start: int) -> None:
-        """Count and sample the rows of a batch, whose first row has a number."""
+        """Count and sample the rows of a batch.
+
+        ``start`` is the number of its first row among all rows of the source.
+        """
         existing, sample = (
             within(rows, start, columns.n_rows) for rows in (self.existing, self.sample)
         )
@@ -188,7 +200,10 @@ class _Survey:
         self.pieces.append(_renumbered(own, self.numbers))
 
     def sampled(self) -> tuple[Columns, ColumnSchema]:
-        """The sampled rows of all batches, and the columns of all rows."""
+        """The columns of the sampled rows of all batches, and the schema of all rows.
+
+        Only now are all categories known, so their numbers change once more.
+        """
         schema = self.expected
         if schema is None:
             vocabularies = {}
@@ -206,7 +221,12 @@ class _Survey:
 def _renumbered(
     own: SampledColumns, numbers: dict[int, NDArray[np.float64]]
 ) -> SampledColumns:
-    """Sampled columns with new numbers of categories, by tables for `looked_up`."""
+    """Sampled columns with new numbers of categories.
+
+    ``numbers`` has, for each categorical column, a table for `looked_up`: the new
+    number of each old one. A batch numbers the categories that it has; the tables lead
+    to the numbers of the categories of all batches.
+    """
     if not numbers:
         return own
     dense, values = own.dense, own.values

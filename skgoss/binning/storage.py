@@ -168,7 +168,12 @@ class Storage:
         n_numbers: int,
         n_threads: int,
     ) -> NDArray[_Code]:
-        """The lanes or shorts of all rows, from codes by group or bins by column."""
+        """The lanes or shorts of all rows, (n_rows, n_numbers).
+
+        ``codes`` are those of groups, (n_groups, n_rows), or the bins of wide columns.
+        The number of row i in a lane is the sum of ``codes[g, i] * radix[g]`` over the
+        groups g with this ``lane``.
+        """
         # Aligned to cache lines, so that fewer rows extend over two of them.
         shape = (self.store.n_rows, n_numbers)
         room = self._empty((math.prod(shape) + CACHE_LINE,), codes.dtype)
@@ -185,7 +190,11 @@ class Storage:
         return np.flatnonzero(arrays.column >= len(arrays.bytes))
 
     def _entries(self) -> tuple[NDArray[np.int64] | None, NDArray[np.uint32]]:
-        """Where the entries of each row begin, and their histogram bins."""
+        """Where the entries of each row begin, and their histogram bins.
+
+        An entry is a histogram bin that a row stores itself, of a sparse column that
+        is in no lane. None: there are no such columns.
+        """
         arrays = self.store.arrays
         sparse = np.flatnonzero(arrays.column < 0)
         if len(sparse) == 0:
@@ -237,9 +246,12 @@ class Storage:
     def subset_work(self, share: float, sampled: float) -> float:
         """The time of a tree that packs its feature subset, relative to one without.
 
-        The tree has the fraction ``share`` of the features, which it packs for all
-        rows. Its histograms sum the fraction ``sampled`` of the rows. The unit of all
-        times is that of summing one lane of the sampled rows.
+        A tree with the fraction ``share`` of the features can copy their bins into
+        rows of their own first, or sum the histograms of all features. Copying costs a
+        pass over all rows; the histograms then sum only what is needed, for the
+        fraction ``sampled`` of the rows. It pays off if the result is below 1. All
+        times are in units of summing one lane of the sampled rows; the constants are
+        measured.
         """
         group = self.group
         n_members = np.bincount(group[group >= 0], minlength=len(self.lane))
@@ -284,7 +296,10 @@ def build_batches(
     n_threads: int,
     memory: Memory = IN_MEMORY,
 ) -> Storage:
-    """`lay_out` of columns whose ``n_rows`` rows are read in batches."""
+    """`lay_out` of used columns whose ``n_rows`` rows are read in batches.
+
+    ``memory`` is where the large arrays are made: on the heap or in a file.
+    """
     values = (
         Values(columns, mappers, settings, None, n_threads, n_rows)
         for columns in batches
@@ -319,8 +334,9 @@ def lay_out(
 ) -> Storage:
     """Store the bins of used columns, column by column and row by row.
 
-    The histogram bins depend on the mappers and on the number of rows of all processes,
-    from which the ``source`` was made, so they are the same in all processes.
+    ``mappers`` are those of the used columns. The histogram bins depend on them and on
+    the number of rows of all processes, from which the ``source`` was made. So they
+    are the same in all processes, which add up their histograms.
     """
     bin_store, groups = _store(source, mappers, settings, n_threads)
     arrays = bin_store.arrays
@@ -377,7 +393,10 @@ def _store(
 
 
 def _sparse_arrays(sparse: SparseColumns, n_used: int) -> tuple[NDArray[Any], ...]:
-    """The arrays of sparse columns, with an entry for each used column."""
+    """The arrays of sparse columns that `BinStore` needs, over all used columns.
+
+    The starts have a place for each of the ``n_used`` columns; dense columns are empty.
+    """
     start, bin_start = np.zeros((2, n_used + 1), dtype=np.int64)
     start[sparse.number + 1] = np.diff(sparse.start)
     bin_start[sparse.number + 1] = np.diff(sparse.bin_start)
@@ -390,9 +409,11 @@ def _codes(
     is_sparse: NDArray[np.bool_],
     n_threads: int,
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint16], NDArray[np.int32]]:
-    """The codes of groups, the bins of wide columns, and the index of each column's.
+    """The codes of groups, the bins of wide columns, and where each used column is.
 
-    Wide columns are counted after the groups.
+    The last array, (n_used,), has the index into the first one; into the second one
+    plus the number of groups; or -1 for a sparse column in no group. Wide columns have
+    more bins than a byte.
     """
     wide = np.flatnonzero(~is_sparse & (groups.group < 0))
     column = groups.group.copy()
@@ -412,7 +433,11 @@ def _fill_bundles(
     n_threads: int,
     out: NDArray[np.uint8],
 ) -> None:
-    """Write the codes of bundles, whose groups follow those of ``n_narrow`` columns."""
+    """Write the codes of bundles into ``out``, (n_bundles, n_rows).
+
+    A bundle is a group of sparse columns. The first ``n_narrow`` groups are dense
+    columns, so bundle b is the group ``n_narrow + b``.
+    """
     bundle = groups.group[sparse.number] - n_narrow
     order = np.argsort(bundle, kind="stable").astype(np.int32)
     merge_bundles(
@@ -431,7 +456,12 @@ def _fill_bundles(
 def _pieces(
     groups: FeatureGroups, offset: NDArray[np.int64]
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Runs of codes whose histogram bins are consecutive, group by group."""
+    """Runs of codes whose histogram bins are consecutive, group by group.
+
+    ``offset``, (n_used + 1,), is the first histogram bin of each used column. Returns
+    the runs, with the fields of `PIECE`, and the first one of each group. Histograms
+    are summed by code, and then copied in these runs to the places of columns.
+    """
     member = np.flatnonzero(groups.group >= 0)
     member = member[np.lexsort((groups.first_code[member], groups.group[member]))]
     group, code = groups.group[member], groups.first_code[member]
@@ -450,8 +480,11 @@ def _joined_pieces(
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Runs of histogram bins of used columns, and the first column of each.
 
-    A column continues the piece of the one before it if it ``follows`` it, and its
-    histogram bins are the next ones.
+    ``member`` has the columns, by their numbers among the used ones; the second result
+    has positions in it. ``offset``, (n_used + 1,), is the first histogram bin of each
+    used column. A column continues the run of the one before it in ``member`` if its
+    histogram bins are the next ones and ``follows``, (len(member) - 1,), is true;
+    True: for all.
     """
     is_first = np.ones(len(member), dtype=bool)
     is_first[1:] = offset[member[1:]] != offset[member[:-1] + 1]
@@ -467,7 +500,11 @@ def _joined_pieces(
 def _bins_of_codes(
     groups: FeatureGroups, offset: NDArray[np.int64]
 ) -> NDArray[np.int32]:
-    """The histogram bin of each code of each group."""
+    """The histogram bin of each code of each group, (n_groups, LANE_CODES).
+
+    -1: no column has the code. ``offset``, (n_used + 1,), is the first histogram bin of
+    each used column.
+    """
     hist_bins = np.full((len(groups.n_codes), LANE_CODES), -1, dtype=np.int32)
     column = np.repeat(np.arange(len(offset) - 1), np.diff(offset))
     hist_bin = np.flatnonzero(groups.group[column] >= 0)
@@ -480,7 +517,11 @@ def _bins_of_codes(
 def _singles(
     mappers: list[BinMapper], n_bins: NDArray[np.int32], default_bin: NDArray[np.int32]
 ) -> NDArray[np.int32]:
-    """The number of consecutive columns, from each one on, with one possible split."""
+    """The number of consecutive columns, from each one on, with one possible split.
+
+    These are sparse columns of two bins with the same default bin, such as indicators
+    of categories; a kernel searches their splits in one loop. 0 for other columns.
+    """
     if not (default_bin >= 0).any():
         return np.zeros(len(mappers), dtype=np.int32)
     is_plain = [m.missing_bin < 0 and m.categories is None for m in mappers]
@@ -515,9 +556,11 @@ def make_groups(
     n_rows: int,
     n_threads: int,
 ) -> FeatureGroups:
-    """Make groups of dense columns and of bundles that are dense enough.
+    """Make groups of the used columns that share one column of codes of a byte.
 
-    Columns of more than LANE_CODES bins have none.
+    A dense column is a group by itself, and so is a bundle of sparse columns if it is
+    stored in enough rows. ``n_bins`` and ``is_sparse`` are (n_used,). Columns of more
+    than LANE_CODES bins are in no group, nor are bundles of which rows store entries.
     """
     group = np.full(len(n_bins), -1, dtype=np.int32)
     first_code = np.zeros(len(n_bins), dtype=np.int32)
@@ -569,9 +612,13 @@ def _dense_bundles(
     settings: StorageSettings,
     n_rows: int,
 ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """Whether each bundle is cheaper as a lane or a part of one than as entries.
+    """Whether each bundle is a group, and the number of its codes.
 
-    Also returns the number of codes of each bundle.
+    A lane, or a part of one, costs the same in every row; entries cost
+    LANES_PER_ENTRY each, plus ENTRIES_OVERHEAD in every row as soon as there are any.
+    So a bundle is a group if that is cheaper, and all are if they do not save that
+    overhead together. ``bundle`` has the bundle of each sparse column, ``n_stored``
+    the number of its stored bins.
     """
     n_bundles = int(bundle.max(initial=-1)) + 1
     n_codes = 1 + np.bincount(bundle, n_stored, n_bundles).astype(np.int64)
@@ -588,7 +635,11 @@ def _dense_bundles(
 def _first_codes(
     bundle: NDArray[np.int32], n_stored: NDArray[np.int32]
 ) -> NDArray[np.int32]:
-    """The code of stored bin 0 of each column in its bundle, whose codes start at 1."""
+    """The code of stored bin 0 of each sparse column in its bundle.
+
+    The columns of a bundle follow each other. Code 0 means that no column of the
+    bundle is stored in a row. For the arguments see `_dense_bundles`.
+    """
     order = np.argsort(bundle, kind="stable")
     end = np.cumsum(n_stored[order])
     start = end - n_stored[order]
@@ -605,9 +656,10 @@ def share_lanes(
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Put groups of few codes together into lanes of one byte.
 
-    Returns ``lane`` and ``radix``: see `Storage`. Within a lane, the radix rises with
-    the number of the group, from 1. If no lane is shared, the lane of a group is its
-    number.
+    The codes of several groups are the digits of one number. Returns ``lane`` and
+    ``radix``, (n_groups,): see `Storage`. Within a lane, the radix rises with the
+    number of the group, from 1. If no lane is shared, as with few ``n_rows``, the lane
+    of a group is its number. Groups fill lanes by rising ``n_codes``.
     """
     radix = np.ones(len(n_codes), dtype=np.int32)
     alone = np.arange(len(n_codes), dtype=np.int32)
@@ -635,9 +687,11 @@ def without_conflicts(
     bytes_: NDArray[np.uint8],
     n_bins: NDArray[np.int32],
 ) -> SparseColumns:
-    """The columns without the entries that lost a conflict.
+    """The sparse columns without the rows that lost a conflict.
 
-    The code of their row in the bundle is that of another column.
+    In a conflict, two columns of a bundle are stored in the same row, and its code in
+    ``bytes_``, (n_groups, n_rows), is that of the other column. The row then counts as
+    one of the default bin, as in histograms.
     """
     length = np.diff(sparse.start)
     group, first_code = (

@@ -1,4 +1,4 @@
-"""Trained trees, without scikit-learn's interface."""
+"""The class `Booster`: trained trees, without scikit-learn's interface."""
 
 from __future__ import annotations
 
@@ -108,9 +108,10 @@ class Booster(BoosterInTraining, TreeInspection):
 
 
 def init_model(model: Any) -> FittedModel | None:
-    """The model that the argument ``init_model`` stands for.
+    """The model that the argument ``init_model`` stands for; None if it is None.
 
-    TypeError if it is not a model of skgoss, and no path.
+    It may be an estimator, a Booster, a `FittedModel` or the path of a model file; a
+    Booster in training counts with the rounds that it has. TypeError for anything else.
     """
     if model is None or isinstance(model, FittedModel):
         return model
@@ -123,9 +124,9 @@ def init_model(model: Any) -> FittedModel | None:
 def booster_of(model: Any, name: str, or_else: str = "", advice: str = "") -> Booster:
     """The Booster of a fitted estimator, or a Booster itself.
 
-    TypeError if it is neither. The message has the ``name`` of the argument, what it
-    else it may be (``or_else``), and an ``advice``. NotFittedError if the estimator is
-    not fitted.
+    TypeError if it is neither. The message has the ``name`` of the argument, what else
+    it may be (``or_else``, such as ", or a path"), and an ``advice``, a sentence that
+    begins with a space. NotFittedError if the estimator is not fitted.
     """
     if isinstance(model, Booster):
         return model
@@ -141,7 +142,8 @@ def booster_of(model: Any, name: str, or_else: str = "", advice: str = "") -> Bo
 class ShownBoosters(list[Booster]):
     """Makes the Boosters that the callbacks of one or several fits get, and holds them.
 
-    Without folds, there is one at most: that of the model.
+    A fit calls it to make ``env.model``, only if it has callbacks or the rounds stay
+    trainable. Without folds, there is one Booster at most: that of the model.
     """
 
     def __call__(self, fit: Fit) -> Booster:

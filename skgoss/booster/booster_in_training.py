@@ -65,6 +65,7 @@ class BoosterInTraining(BoosterModel):
 
     @property
     def _evaluation_sets(self) -> list[EvaluationSet]:
+        """The evaluation sets without the training set; empty after the training."""
         held = self._held
         sets = held.rounds.sets if isinstance(held, Fit) else []
         return [e for e in sets if not e.is_training]
@@ -245,7 +246,11 @@ class BoosterInTraining(BoosterModel):
         return fit.rounds.eval_valid(fit.metrics_of(feval))
 
     def _held_set(self, data: Any) -> EvaluationSet | None:
-        """The training or evaluation set that holds some data, if there is one."""
+        """The training or evaluation set of a `Dataset`; None: it is neither.
+
+        Data sets are compared by identity. On-demand sets, which only `eval` computes,
+        count as well.
+        """
         fit = self._fit
         if data is fit.training.X:
             return fit.rounds.training_sets()[0]
@@ -262,7 +267,10 @@ class BoosterInTraining(BoosterModel):
         return self
 
     def _attributes_of_callbacks(self) -> dict[str, Any]:
-        """The attributes that callbacks have set."""
+        """The attributes that callbacks have set on the Booster, by name.
+
+        A pickled estimator keeps them: any attribute that is not one of the class.
+        """
         own = BoosterModel.__annotations__
         return {
             name: value
@@ -373,13 +381,18 @@ _OF_ROUNDS = ("early_stopping_round", "time_limit")
 
 
 def in_training(params: Mapping[str, Any] | None, train_set: Dataset) -> Fit:
-    """A fit without a round."""
+    """The fit of ``Booster(params, train_set)``: its data are read, it has no rounds.
+
+    The user adds the rounds by `Booster.update`, so options that end rounds have no
+    effect, which a warning says.
+    """
     if not isinstance(train_set, Dataset):
         raise TypeError(f"train_set must be a Dataset, got {type_name(train_set)}.")
     options = TrainOptions.from_params(params, n_estimators=1)
     check_label(train_set, options, "train_set")
-    word = options.task.objective
-    if isinstance(word, str) and word.lower() in NOT_BUILT_IN:
+    objective = options.task.objective
+    if isinstance(objective, str) and objective.lower() in NOT_BUILT_IN:
+        # 'none' or 'custom': each call of `update` passes the function for its round.
         options = options.with_objective(FunctionOfRound())
     # The rounds are the user's, so no rows are held out to end them.
     fit = options.prepare(

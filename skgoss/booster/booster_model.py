@@ -154,7 +154,13 @@ class BoosterModel(MissingNameHints):
         validate_features: bool = False,
         header: bool = False,
     ) -> RowReader:
-        """What reads rows for a call of a method with some other arguments."""
+        """What reads rows for a call of a method.
+
+        ``kwargs`` are the call's other arguments, of which only the number of threads
+        has an effect; warnings about the others name the ``method``.
+        ``validate_features`` and ``header``, whether a text file has a line of names,
+        are as in `predict`.
+        """
         owner = type(self).__name__
         n_threads = thread_counts.n_threads(
             parameters.n_jobs(kwargs, None, owner, method)
@@ -170,7 +176,11 @@ class BoosterModel(MissingNameHints):
         )
 
     def _length(self, num_iteration: int | None) -> int | None:
-        """The number of rounds; None stands for the best, if there is one."""
+        """The number of rounds that an argument ``num_iteration`` stands for.
+
+        None: those up to the best round if early stopping found one, else None, which
+        means all. Other numbers stay as they are: LightGBM's <= 0 means all, too.
+        """
         if num_iteration is None and self.best_iteration > 0:
             return self.best_iteration
         return num_iteration
@@ -195,7 +205,7 @@ class BoosterModel(MissingNameHints):
         return self._original_params()
 
     def _changed_params(self) -> dict[str, Any]:
-        """What the user has changed in ``params``."""
+        """The values in ``params`` that the user has changed after the fit, by name."""
         before = self._original_params()
         return {
             name: value
@@ -204,6 +214,11 @@ class BoosterModel(MissingNameHints):
         }
 
     def _original_params(self) -> dict[str, Any]:
+        """The value of ``params`` before the user changes it.
+
+        The record of the fit, by the names that the user wrote, if `train` made the
+        model; else what the header of a model file has, by constructor names.
+        """
         held = self._held
         options = parameters.from_lightgbm(held.header.parameters)
         if held.record is None:
@@ -394,7 +409,10 @@ class BoosterModel(MissingNameHints):
         return self
 
     def _saved_model(self) -> FittedModel:
-        """The model with what users may have changed."""
+        """The model for files and pickles, with the attributes that users may set.
+
+        These are ``best_iteration`` and ``best_score``.
+        """
         return replace(
             self._whole_model(),
             best_iteration=self.best_iteration,
@@ -402,7 +420,11 @@ class BoosterModel(MissingNameHints):
         )
 
     def _whole_model(self) -> FittedModel:
-        """The model with its baseline hazard."""
+        """The model with its baseline hazard.
+
+        In training, the hazard, which survival models predict curves from, takes a pass
+        over the rows, so predictions of scores do without: see `_model`.
+        """
         held = self._held
         return held.whole_model_so_far() if isinstance(held, Fit) else held
 
@@ -422,7 +444,10 @@ class BoosterModel(MissingNameHints):
 
 
 def booster_attributes(model: FittedModel | Fit) -> dict[str, Any]:
-    """The attributes of the Booster of a model, or of a fit in training."""
+    """The attributes of the Booster of a model, or of a fit in training, by name.
+
+    A fit has no best round before it ends: 0 and an empty dict stand for that.
+    """
     if isinstance(model, Fit):
         return {"_held": model, "best_iteration": 0, "best_score": {}}
     return {
@@ -433,7 +458,7 @@ def booster_attributes(model: FittedModel | Fit) -> dict[str, Any]:
 
 
 def parsed(model_str: Any) -> FittedModel:
-    """The model of the content of a file."""
+    """The model of the content of a model file; ValueError if it is not one."""
     if not isinstance(model_str, str):
         raise TypeError(f"model_str must be a str, got {type(model_str).__name__}.")
     if "\n" not in model_str and not model_str.startswith("{"):

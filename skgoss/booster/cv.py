@@ -1,4 +1,4 @@
-"""Cross-validation."""
+"""The function `cv`: how its folds are drawn, their fits, and means of metrics."""
 
 from __future__ import annotations
 
@@ -224,13 +224,17 @@ def cv(
 
 
 def _with_metrics(params: Any, metrics: Any) -> Any:
-    """The parameters, with other metrics if there are any."""
+    """The parameters, in which ``metrics`` replace those under any name of the option.
+
+    None: the parameters stay as they are. So do those of a wrong type, which are
+    refused later.
+    """
     if metrics is None or not isinstance(params, Mapping):
         return params
     kept = {
-        word: value
-        for word, value in params.items()
-        if "metric" not in parameters.canonical({word: value}, "cv")
+        name: value
+        for name, value in params.items()
+        if "metric" not in parameters.canonical({name: value}, "cv")
     }
     return kept | {"metric": metrics}
 
@@ -238,11 +242,13 @@ def _with_metrics(params: Any, metrics: Any) -> Any:
 def _threads(
     options: TrainOptions, train_set: Dataset, arguments: FitArguments, n_folds: int
 ) -> tuple[int, int]:
-    """How many folds run at once, and how many threads each of them has."""
+    """The number of folds that run at once, and the number of threads of each.
+
+    Functions of the user, as metric or objective, are called by one thread at a time.
+    """
     settings = options.settings(train_set, arguments)
     n_threads = thread_counts.n_threads(settings.n_jobs)
     _, functions = names_and_functions([arguments.eval_metric, settings.metric])
-    # Functions of users need not be ready to be called by several threads at once.
     if functions or callable(settings.objective):
         return 1, n_threads
     return at_once(n_folds, n_threads)
@@ -267,9 +273,10 @@ def _data_of_folds(train_set: Dataset, folds: Any) -> list[TrainTest]:
 def _splitter(
     train_set: Dataset, objective: Any, nfold: int, stratified: bool, seed: int | None
 ) -> Any:
-    """The splitter into folds of equal size, which are those of LightGBM.
+    """The splitter into ``nfold`` folds of equal size, which are those of LightGBM.
 
-    If ``seed`` is None, rows are not shuffled.
+    Queries are kept whole; else classes have the same fraction in all folds if
+    ``stratified``. If ``seed`` is None, rows are not shuffled.
     """
     from sklearn import model_selection
 
@@ -306,7 +313,10 @@ def _query(train_set: Dataset) -> NDArray[np.int64] | None:
 
 
 def _are_classes(label: NDArray[Any], objective: Any, nfold: int) -> bool:
-    """Whether labels are classes, and each fold can have all of them."""
+    """Whether to stratify: labels are classes, and each fold can have all of them.
+
+    For an objective of classes, they are in any case: the splitter reports rare ones.
+    """
     if label.ndim > 1 or type_of_target(label) not in ("binary", "multiclass"):
         return False
     if isinstance(objective, str):
@@ -320,7 +330,12 @@ def _are_classes(label: NDArray[Any], objective: Any, nfold: int) -> bool:
 
 
 def _boost(fits: list[Fit], n_at_once: int, return_cvbooster: bool) -> dict[str, Any]:
-    """Run the rounds, and collect the results."""
+    """Run the rounds of all folds together, and collect the results of `cv`.
+
+    In each round, all folds grow their trees, ``n_at_once`` at a time, and callbacks
+    get the mean metrics. Where callbacks only observe, folds may be some rounds ahead
+    of them.
+    """
     model = CVBooster()
     history: History = {}
     model.boosters = [Booster._from_model(fit) for fit in fits]
@@ -357,7 +372,11 @@ def _finish(
     histories: list[History],
     stop: EarlyStopException | None,
 ) -> None:
-    """Replace models in training by the trained ones."""
+    """End the training of each fold's Booster, which then holds a fitted model.
+
+    ``histories`` are the metrics of each fold. ``stop`` has the best round of the mean
+    metrics if early stopping ended the rounds; None: all rounds are kept.
+    """
     # The metrics of a model are those of its fold, not the means.
     without_score = stop and EarlyStopException(stop.best_iteration)
     for booster, fit, history in zip(model.boosters, fits, histories, strict=True):

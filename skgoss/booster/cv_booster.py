@@ -1,4 +1,4 @@
-"""The models of a cross-validation."""
+"""The class `CVBooster`: the models of a cross-validation."""
 
 from __future__ import annotations
 

@@ -228,7 +228,7 @@ class TreeInspection(BoosterModel):
         value : float
             A finite number.
         """
-        held, at = self._held, _leaf(self._model.trees, tree_id, leaf_id)
+        held, position = self._held, _leaf(self._model.trees, tree_id, leaf_id)
         if not isinstance(value, numbers.Real) or not math.isfinite(value):
             raise ValueError(f"value must be a finite number, got {value!r}.")
         if isinstance(held, Fit):
@@ -237,7 +237,7 @@ class TreeInspection(BoosterModel):
 
         def with_value(trees: Ensemble) -> Ensemble:
             values = trees.arrays["leaf_value"].copy()
-            values[at] = value
+            values[position] = value
             return trees.with_leaves(values)
 
         return self._change_trees(with_value)
@@ -261,7 +261,7 @@ class TreeInspection(BoosterModel):
         return self._change_trees(lambda trees: trees.chosen(order))
 
     def _change_trees(self, change: Callable[[Ensemble], Ensemble]) -> Self:
-        """Replace the trees of the model."""
+        """Replace the trees of the model; ValueError if it is in training."""
         model = self._held
         if isinstance(model, Fit):
             raise ValueError(
@@ -299,7 +299,10 @@ class TreeInspection(BoosterModel):
 
 
 def _leaf(trees: Ensemble, tree_id: int, leaf_id: int) -> int:
-    """The index of a leaf among those of all trees."""
+    """The index of a leaf among those of all trees.
+
+    ``leaf_id`` is its index in its own tree. ValueError if there is no such leaf.
+    """
     tree = _number("tree_id", tree_id, trees.n_trees, "trees")
     first, stop = trees.leaf_start[tree : tree + 2].tolist()
     return first + _number("leaf_id", leaf_id, stop - first, "leaves of the tree")
@@ -316,7 +319,10 @@ def _column(model: FittedModel, feature: int | str) -> int:
 
 
 def _number(name: str, value: Any, n: int, things: str) -> int:
-    """One of the numbers from 0 to n - 1."""
+    """A number from 0 to n - 1, checked.
+
+    The errors have the ``name`` of the argument, and count ``things``, such as "trees".
+    """
     number = whole(name, value)
     if not 0 <= number < n:
         raise ValueError(f"{name} must be a number of the {n} {things}, got {number}.")
@@ -330,8 +336,9 @@ def _importance_type(value: Any) -> Any:
 def _shuffled(n_rounds: int, start: int, stop: int) -> NDArray[np.int64]:
     """LightGBM's order of shuffled rounds: those from ``start`` to ``stop - 1`` move.
 
-    The numbers come from a linear congruential generator; each round but the last
-    changes places with a later one.
+    The random numbers and their use are those of LightGBM's ``Random::NextShort`` and
+    ``GBDT::ShuffleModels``, with the seed 17: a linear congruential generator, by which
+    each round but the last changes places with a later one.
     """
     order, state = np.arange(n_rounds), 17
     for i in range(start, stop - 1):

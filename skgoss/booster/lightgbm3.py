@@ -27,7 +27,11 @@ def train_callbacks(
     evals_result: dict[str, Any] | None,
     learning_rates: Sequence[float] | Callable[[int], float] | None,
 ) -> dict[str, Any]:
-    """The arguments of `FitArguments` that these arguments of `train` stand for."""
+    """The arguments of `FitArguments` that these arguments of `train` stand for.
+
+    They are the callbacks, and whether messages of early stopping are printed. The
+    arguments are those of `train`, where None stands for "not passed".
+    """
     calls = checked(callbacks)
     if evals_result is not None:
         calls.append(record_evaluation(evals_result))
@@ -39,7 +43,11 @@ def train_callbacks(
 def cv_callbacks(
     callbacks: Any, verbose_eval: bool | int | None, show_stdv: bool
 ) -> list[Callback]:
-    """The callbacks of `cv`. It prints no messages of early stopping."""
+    """The callbacks of `cv`, with one that prints metrics.
+
+    It does so every ``verbose_eval`` rounds: True is 1, and None is never. `cv` prints
+    no messages of early stopping.
+    """
     period = checked_period("verbose_eval", verbose_eval)
     return [*checked(callbacks), log_evaluation(period, show_stdv)]
 
@@ -77,5 +85,5 @@ class CVResults(dict[str, Any]):
         return super().__contains__(key) or super().__contains__(f"valid {key}")
 
     def get(self, key: Any, default: Any = None) -> Any:
-        """Return the values of a key, or else ``default``."""
+        """Return the values of a key, with or without 'valid ', or else ``default``."""
         return super().get(key, super().get(f"valid {key}", default))

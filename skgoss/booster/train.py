@@ -1,4 +1,4 @@
-"""Training by functions."""
+"""The function `train`: one fit, and a Booster with its trees."""
 
 from __future__ import annotations
 
@@ -173,7 +173,10 @@ def train(
 def _sets(
     train_set: Dataset, valid_sets: Any, valid_names: Any, options: TrainOptions
 ) -> dict[str, Dataset]:
-    """The evaluation sets by their names."""
+    """The evaluation sets by their names, from the arguments of `train`.
+
+    The same set may come twice under the same name; different sets may not.
+    """
     if valid_sets is None:
         return {}
     sets = list(valid_sets) if isinstance(valid_sets, Iterable) else [valid_sets]

@@ -31,7 +31,11 @@ _NUM_CLASS = ("num_class", "num_classes")
 
 
 class _Default(int):
-    """A default value that differs from an argument of the same value."""
+    """A default value that differs from an argument of the same value.
+
+    ``num_boost_round=100`` is then distinguished from no argument, by identity: only an
+    explicit number counts as an option that the user has set.
+    """
 
 
 # The rounds of `train` and `cv` if the user does not pass them.
@@ -105,7 +109,7 @@ class TrainOptions:
         )
 
     def with_objective(self, objective: Callable[..., Any]) -> Self:
-        """The same with another objective."""
+        """The same options and task with a function as the objective."""
         return replace(
             self,
             task=replace(self.task, objective=objective),
@@ -132,9 +136,12 @@ class TrainOptions:
         records_rounds: bool = True,
         **options: Any,
     ) -> AnyFit:
-        """A fit that has read its data; ``options`` as in `entry.prepare`.
+        """A fit, or several, with the data read and binned, before the first round.
 
-        The model keeps the number of rounds among its options if it ``records_rounds``.
+        ``init_model`` is the model that training continues from. ``options`` are other
+        arguments of `entry.prepare`. The model keeps the number of rounds among its
+        options if it ``records_rounds``: a Booster that is trained round by round has
+        no such number.
         """
         settings = self.settings(train_set, arguments)
         return entry.prepare(
@@ -148,7 +155,11 @@ class TrainOptions:
         )
 
     def _record(self, train_set: Dataset, *, records_rounds: bool) -> EstimatorRecord:
-        """What models and their files keep of the options."""
+        """What models and their files keep of the options: see ``Booster.params``.
+
+        The options of the data set count, by the names that the user wrote. Functions
+        are left out, because they cannot be written as text.
+        """
         options = {
             "categorical_feature": train_set._root.categorical_feature,
             **train_set.get_params(),
@@ -178,7 +189,10 @@ def _holds_function(value: Any) -> bool:
 
 
 def _n_classes(passed: Sequence[Any], owner: str) -> int:
-    """The number of classes, by the first of its names; 1 if none is passed."""
+    """The number of classes; 1 if none is passed.
+
+    ``passed`` are the values of its names in ``params``, of which the first counts.
+    """
     if not passed:
         return 1
     domain = integer(1)
@@ -204,9 +218,10 @@ def check_training_set(train_set: Any, owner: str) -> None:
 
 
 def check_label(rows: Dataset, options: TrainOptions, name: str) -> None:
-    """Check that a `Dataset` has a label; see `refuse`.
+    """Check that a `Dataset` has a label, for which a file may have to be read.
 
-    A file that has not been read yet is read by the options of files.
+    ``name`` is that of the argument. ValueError if there is no label; where skgoss
+    replaces LightGBM, all labels become 0 instead: see `refuse`.
     """
     rows._read_by(options.of_files)
     owner = options.task.owner

@@ -63,7 +63,11 @@ def write(
 
 
 def write_sections(file: BinaryIO, sections: Sections, min_size: int) -> None:
-    """Write an archive of at least ``min_size`` bytes."""
+    """Write an archive of at least ``min_size`` bytes, filled up with zeros.
+
+    Readers refuse files that are smaller than the memory that their numbers ask for.
+    Values that are not arrays of plain numbers are written as JSON.
+    """
     plain: dict[str, Any] = {
         "version": _VERSION,
         **{section: {} for section in sections},
@@ -127,7 +131,10 @@ def read(
 
 
 def _check_ends(file: BinaryIO, size: int) -> None:
-    """Check the first and last bytes of a file."""
+    """Check the first and last bytes of a file of ``size`` bytes.
+
+    They say whether `write` has made it, and whether it is complete.
+    """
     file.seek(0)
     first = file.read(len(_LIGHTGBM))
     if not first:
@@ -143,7 +150,10 @@ def _check_ends(file: BinaryIO, size: int) -> None:
 
 
 def _sections(file: BufferedReader, size: int, is_mapped: bool) -> Sections:
-    """Read all members of a file, with their arrays."""
+    """Read all members of a file of ``size`` bytes, with their arrays.
+
+    ``is_mapped``: arrays of bytes stay in the file.
+    """
     with zipfile.ZipFile(file) as archive:
         members = archive.infolist()
         _check_members(members, size)
@@ -198,8 +208,10 @@ def _array(
 ) -> NDArray[Any]:
     """The array of a member, whose header is checked before memory is allocated.
 
-    `ZipFile.open` and `numpy.lib.format` would make a copy and a checksum, which take
-    as long as all other work.
+    It is read by the layout of zip archives (a local header of 30 bytes, a name, an
+    extra field) and of NumPy's files (10 bytes, a header, the values). `ZipFile.open`
+    and `numpy.lib.format` would make a copy and a checksum, which take as long as all
+    other work. ``is_mapped``: arrays of bytes are mapped, not read.
     """
     name = member.filename
     file.seek(member.header_offset)

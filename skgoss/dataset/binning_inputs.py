@@ -75,7 +75,10 @@ class BinningInputs:
 
     @classmethod
     def from_state(cls, state: Any, binned: BinnedDataset, owner: str) -> BinningInputs:
-        """From a `state`, which is checked; ValueError if it contradicts the bins."""
+        """From a `state`, which is checked; ValueError if it contradicts the bins.
+
+        ``owner`` is what errors call the state, such as "the file a.bin".
+        """
         options, categorical, names_, feature_names, held = entries(
             state, _STATE, owner
         )
@@ -100,7 +103,11 @@ class BinningInputs:
         return cls(numbered, categorical, schema, names_)
 
     def has_categorical(self, categorical: Any) -> bool:
-        """Whether an option says that the same columns hold categories."""
+        """Whether a value of `categorical_feature` means the same columns as here.
+
+        Names count as the numbers of their columns; 'auto' and None only equal
+        themselves.
+        """
         both = [
             names.numbered(value, self.names)
             for value in (categorical, self.categorical)
@@ -124,8 +131,10 @@ class BinningInputs:
     ) -> list[str]:
         """The changes of bins that a fit needs, as text; empty: it can use the bins.
 
-        ``explicit`` are the names of options that must be the same. ``schema`` are the
-        columns that the fit needs; None: it learns them.
+        The texts complete a message: "change max_bin from 255 to 63". ``binned`` are
+        the present bins, ``options`` and ``categorical`` what the fit asks for, of
+        which only the options named in ``explicit`` must be the same. ``schema`` are
+        the columns that the fit needs; None: any.
         """
         old, new = self.options, by_column(options, binned.n_features, self.names)
         changed = [
@@ -149,7 +158,12 @@ class BinningInputs:
 def by_column(
     options: BinningOptions, n_features: int, column_names: Sequence[str] | None
 ) -> BinningOptions:
-    """Options with one value for each column, if they were passed by name."""
+    """The options whose values may be given by the name of a column, by its number.
+
+    `max_bin_by_feature` becomes a list with one value for each of the ``n_features``
+    columns, None where `max_bin` holds; `forcedbins_filename` a dict by number.
+    ``column_names`` None: the columns have no names.
+    """
     option = "max_bin_by_feature"
     finder = names.ColumnFinder(n_features, column_names)
     return replace(
@@ -169,8 +183,10 @@ def find(
 ) -> tuple[BinnedDataset, BinningInputs]:
     """Find bins, and put the rows into them.
 
-    Bins depend on the weights; rows of weight 0 are ignored. If ``X`` is a source,
-    which is read in batches, the bins are made in ``memory``.
+    ``X`` are the rows, or a source that is read in batches; then the bins are made in
+    ``memory``. ``reading`` says how columns are read: their names, categories and, if
+    they must be those of a model, their schema. Bins depend on the ``weight``; rows of
+    weight 0 do not count for bins, but are put into them.
     """
     if isinstance(X, Source):
         return _find_streamed(X, weight, options, reading, n_threads, memory)
@@ -199,7 +215,7 @@ def _find_streamed(
     n_threads: int,
     memory: Memory,
 ) -> tuple[BinnedDataset, BinningInputs]:
-    """`find` for rows that are read in batches."""
+    """`find` for rows that are read in batches; the arguments are the same."""
     n_rows, n_features = source.shape
     _check_weight(weight, n_rows)
     if reading.names is not None:
@@ -212,6 +228,7 @@ def _find_streamed(
 
 
 def _check_weight(weight: NDArray[np.float64] | None, n_rows: int) -> None:
+    """Raise ValueError unless there is a weight for each row; None: no weights."""
     if weight is not None and len(weight) != n_rows:
         raise ValueError(
             f"weight must have one value for each of the {n_rows} rows, got"
@@ -223,10 +240,11 @@ Found = tuple[BinnedDataset, BinningInputs]
 
 
 def joined(first: Found, second: Found, n_threads: int) -> Found:
-    """Put the columns of two data sets side by side; ValueError if their rows differ.
+    """Put the columns of two data sets side by side.
 
     A name of the second data set that already exists gets the prefix 'D2_', or 'D3_'
-    and so on if that name exists, too.
+    and so on if that name exists, too. Options by column are joined as well; all others
+    are those of the first data set. ValueError if the numbers of rows differ.
     """
     (binned, inputs), (other, added) = first, second
     max_bin = None

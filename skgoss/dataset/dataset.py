@@ -483,6 +483,7 @@ def _checked_params(params: Any) -> Mapping[str, Any]:
 
 
 def _checked_folder(memory_map: Any) -> str | None:
+    """The path of an existing folder, checked; None: bins are in memory."""
     if memory_map is None:
         return None
     if not isinstance(memory_map, str | PathLike):
@@ -495,7 +496,10 @@ def _checked_folder(memory_map: Any) -> str | None:
 
 
 def _chosen_categories(argument: Any, option: Any) -> Any:
-    """The categorical columns: the argument, or else the option of the same name."""
+    """The categorical columns: the argument, or else the option in ``params``.
+
+    An argument of 'auto' counts as none. A warning is given if both differ.
+    """
     argument, option = _checked_categories(argument), _checked_categories(option)
     if argument == "auto":
         return option
@@ -508,5 +512,6 @@ def _chosen_categories(argument: Any, option: Any) -> Any:
 
 
 def _checked_categories(categorical_feature: Any) -> Any:
+    """A value of `categorical_feature`, checked by the rules of the option."""
     option = {"categorical_feature": categorical_feature}
     return parameters.checked_options(option, option, "Dataset")["categorical_feature"]

@@ -43,7 +43,11 @@ class FieldAccess(BinnedOnDemand):
         return self._fields.version
 
     def _with_field(self, name: str, value: Any) -> Fields:
-        """The fields with another value of one: an array, or names of columns."""
+        """The fields with another value of one.
+
+        A name, or a list of names, means columns of the data if these have names and
+        are not read yet; else it is checked as an array.
+        """
         is_named = dataset_fields.names_columns(value)
         if is_named and self._binned is None and self._raw.has_named_columns:
             return self._fields.with_column(name, value)
@@ -158,5 +162,6 @@ class FieldAccess(BinnedOnDemand):
         return held
 
     def _copy(self, name: str) -> NDArray[Any] | None:
+        """A copy of a field, for which the data are opened first; None: not set."""
         array = getattr(self._load(), name)
         return None if array is None else array.copy()

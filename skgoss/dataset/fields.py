@@ -46,7 +46,10 @@ class Fields:
         return {name: getattr(self, name) for name in CHECKS}
 
     def with_array(self, name: str, values: Any, n_rows: int | None) -> Fields:
-        """The fields with new values of one, which are checked; None removes it."""
+        """The fields with new values of one, which are checked; None removes it.
+
+        ``n_rows`` is the number of rows of the data; None: it is not known yet.
+        """
         check_no_name(values, name)
         none: Any = {name: None}
         if values is None:
@@ -59,9 +62,11 @@ class Fields:
         return replace(self, columns={**self.columns, name: column}, **none)
 
     def completed(self, values: Mapping[str, Any], n_rows: int | None) -> Fields:
-        """The fields, with values from the data for those that are not set.
+        """The fields, with values from the data for those that the user has not set.
 
-        ValueError if fields are invalid, or have another number of rows.
+        ``values`` are what the data hold, by the names of fields, and 'are_bounds';
+        None, or no entry: they do not have it. ValueError if fields are invalid, or
+        have another number of rows; ``n_rows`` None: it is not known yet.
         """
         self.check(n_rows)
         missing: Any = {}
@@ -73,12 +78,18 @@ class Fields:
         return replace(self, **missing)
 
     def added_to(self, fields: Fields) -> dict[str, NDArray[Any]]:
-        """The arrays of the fields that are set here, but not in other fields."""
+        """The arrays of the fields that are set here, but not in ``fields``, by name.
+
+        They are those that were read from the data: see `RawData.found`.
+        """
         arrays = self.arrays().items()
         return {n: a for n, a in arrays if a is not None and getattr(fields, n) is None}
 
     def without(self, arrays: Mapping[str, Any]) -> Fields:
-        """The fields without some arrays; arrays that were set since are kept."""
+        """The fields without those that still are ``arrays``, which are by name.
+
+        Arrays that the user has set since are kept: they are other objects.
+        """
         held = self.arrays().items()
         none: Any = {n: None for n, a in held if a is not None and a is arrays.get(n)}
         return replace(self, **none)
@@ -90,7 +101,12 @@ class Fields:
                 CHECKS[name](array, n_rows)
 
     def take(self, rows: NDArray[np.int64], n_rows: int) -> Fields:
-        """The fields of some rows, which ascend. All together are ``n_rows``."""
+        """The fields of some rows.
+
+        ``rows`` are their numbers, ascending, and ``n_rows`` is the number of all rows.
+        Queries keep only these rows. A flat start score of several classes, class by
+        class, becomes one of shape (n_rows, n_scores).
+        """
         taken: dict[str, Any] = {
             name: array[rows]
             for name in ("label", "weight", "position")
@@ -106,9 +122,10 @@ class Fields:
 
 
 def _checked(name: str, values: Any, n_rows: int | None) -> dict[str, Any]:
-    """The values of a field as an array, by the name of the field.
+    """The values of a field as an array, checked, by the name of the field.
 
-    For a label, also `Fields.are_bounds`.
+    For a label, also `Fields.are_bounds`: whether its columns are bounds of event
+    times. ``n_rows`` None: the number of rows is not known yet.
     """
     array = np.array(CHECKS[name](values, n_rows))
     if name != "label":
@@ -172,7 +189,10 @@ def canonical(name: str) -> str:
 
 
 def _column(values: Any, name: str) -> Any:
-    """The values, in one dimension if their shape is (n, 1)."""
+    """The values, in one dimension if their shape is (n, 1); others are unchanged.
+
+    ``name`` is what errors call them.
+    """
     check_unmasked(values, name)
     array = np.asarray(values) if isinstance(values, list) else values
     if np.shape(array)[1:] != (1,):
@@ -181,6 +201,7 @@ def _column(values: Any, name: str) -> Any:
 
 
 def _check_shape(values: NDArray[Any], name: str, n_rows: int | None) -> None:
+    """Check that there is one value for each row; None: any number of rows."""
     expected = (values.size if n_rows is None else n_rows,)
     if values.shape != expected:
         there = "each row" if n_rows is None else f"each of the {n_rows} rows"
@@ -218,7 +239,11 @@ def checked_group(values: Any, n_rows: int | None) -> NDArray[np.int64]:
 
 
 def checked_init_score(values: Any, n_rows: int | None) -> NDArray[np.float64]:
-    """Raw scores, checked: one or several for each row."""
+    """Raw scores, checked: (n_rows,), (n_rows, n_scores), or flat, class by class.
+
+    The number of scores is not known yet: a flat array must have a multiple of
+    ``n_rows`` values.
+    """
     scores = as_floats(_column(values, "init_score"), "init_score")
     length = len(scores) if scores.ndim else 0
     n_rows = length if n_rows is None else n_rows

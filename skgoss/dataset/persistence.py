@@ -72,7 +72,11 @@ class SavedDataset(BinnedOnDemand):
         return self
 
     def _read_binary(self, path: str | PathLike[str]) -> None:
-        """Read a file that `save_binary` has written."""
+        """Take bins, fields and options from a file that `save_binary` has written.
+
+        Fields and options that the user has set have priority. ValueError if the
+        options need other bins, for which the file has no values.
+        """
         memory, mapped = Memory(self.memory_map), FileState.from_path(path)
         binned, content = binary_files.read(path, thread_counts.n_threads(None), memory)
         owner = f"the file {fspath(path)}"
@@ -190,7 +194,7 @@ _STATE: Types = {
 
 
 def _check_values(values: Any, binned: BinnedDataset, owner: str) -> None:
-    """Check the raw values of a file."""
+    """Check the raw values of a file: floats, (n_rows, n_features)."""
     shape = binned.n_rows, binned.n_features
     has_type = isinstance(values, np.ndarray) and values.dtype == np.float64
     if not has_type or values.shape != shape:

@@ -62,8 +62,9 @@ class Request(NamedTuple):
     root: BinnedDataset | None = None
 
 
-# Binned rows without targets; their columns; and all rows of the data set whose bins
-# they use, such as the training set for an evaluation set.
+# Binned rows without targets; their columns; and the binned rows of the *root*: the
+# data set at the end of the chain of references, whose bins they use. For an evaluation
+# set, this is the training set.
 Prepared = tuple[Rows, ColumnSchema | None, BinnedDataset | None]
 
 
@@ -173,7 +174,10 @@ class BinnedOnDemand(MissingNameHints):
         return self._raw.shape
 
     def _read_by(self, options: Mapping[str, Any]) -> None:
-        """Replace some options of a data file that is not read yet."""
+        """Replace some options of a data file, such as ``header``, before it is read.
+
+        ``options`` are those that a fit passes, by name.
+        """
         if options:
             with self._lock:
                 replaced = self._raw.options._replace(**options)
@@ -211,7 +215,7 @@ class BinnedOnDemand(MissingNameHints):
         vars(self).update(_raw=raw, _fields=fields, _passed_names=names_)
 
     def _rows_to_read(self) -> Any:
-        """The data in memory, or their source."""
+        """The data in memory, or the source that reads them in batches."""
         if self._raw.data is None:
             raise TypeError("data must not be None: a Dataset needs rows.")
         if self._raw.source is None:
@@ -235,7 +239,12 @@ class BinnedOnDemand(MissingNameHints):
         return {name: value for name, value in passed.items() if name in names_}
 
     def _inherited_options(self, explicit: Collection[str]) -> dict[str, Any]:
-        """The options that a fit inherits from here: those that it does not set."""
+        """The options that a fit inherits from the data set, by name.
+
+        They are options of bins that the data set has, and that are not among those
+        that the fit sets: ``explicit``. The seed of the sample may also come from
+        `random_state`.
+        """
         root = self._root._load()
         options = parameters.canonical(root.params, "Dataset")
         seeds = {"random_state", "data_random_seed"}
@@ -302,7 +311,9 @@ class BinnedOnDemand(MissingNameHints):
     def _bin_rows(self, request: Request) -> Prepared:
         """The rows in the bins of the request, with their values if these are needed.
 
-        Also returns the schema, and the binned data set whose bins these are.
+        There are three ways: a data set with a reference shares its bins, one without
+        is binned by the options, and a request with a ``root`` has the bins already.
+        Returns what `Prepared` describes. The lock is held.
         """
         self._load()
         if self._mapped is not None:
@@ -324,7 +335,10 @@ class BinnedOnDemand(MissingNameHints):
         return Rows(columns, numbers=numbers, binned=binned), schema, root
 
     def _bin_for_request(self, request: Request) -> None:
-        """Bin the rows of a data set without a reference."""
+        """Bin the rows of a data set without a reference, unless the bins fit already.
+
+        Afterwards, the data set has the options by which it was binned.
+        """
         explicit = request.explicit
         before = self.categorical_feature
         categorical = getattr(request.options, "categorical_feature", before)
@@ -364,7 +378,9 @@ class BinnedOnDemand(MissingNameHints):
     ) -> tuple[BinnedDataset | None, ColumnSchema]:
         """Put the rows into the bins of the reference; return its root and schema.
 
-        Other threads may change the reference as soon as it is prepared.
+        The root is described at `Prepared`. A subset takes its rows from the reference.
+        What the reference returns is used, not its attributes: other threads may change
+        these as soon as it is prepared.
         """
         rows = self.used_indices
         if rows is None:
@@ -385,7 +401,10 @@ class BinnedOnDemand(MissingNameHints):
     def _in_bins_of(
         self, base: BinnedDataset, schema: ColumnSchema, request: Request
     ) -> BinnedDataset:
-        """The rows, which must have the columns of the reference, in its bins."""
+        """The rows in the bins of the reference ``base``, with its columns ``schema``.
+
+        ValueError if the columns differ.
+        """
         passed, expected = self._passed_names, self._root._names
         try:
             if passed and expected is not None and passed != list(expected):
@@ -409,7 +428,10 @@ class BinnedOnDemand(MissingNameHints):
         return base.with_rows(columns, request.options, n_threads=request.n_threads)
 
     def _fits(self, binned: BinnedDataset | None, schema: ColumnSchema | None) -> bool:
-        """Whether the rows are already in the bins and categories of another set."""
+        """Whether the rows are already in the bins and categories of another set.
+
+        ``binned`` and ``schema`` are those of that set; None: it has none yet.
+        """
         if self._binned is None or binned is None or schema is None:
             return False
         if not self._binned.has_bins_of(binned):
@@ -419,7 +441,11 @@ class BinnedOnDemand(MissingNameHints):
     def _values(
         self, needed: str, schema: ColumnSchema | None
     ) -> tuple[Columns, NDArray[np.int64] | None]:
-        """The columns, and the numbers of the rows in them; None: all."""
+        """The columns with their values, and the numbers of the rows in them.
+
+        The rows of a subset lie among those of the whole; None: all rows. ``needed`` is
+        the option that needs values, for errors, and ``schema`` as in `Request`.
+        """
         if (subset := self._subset) is not None:
             whole, rows = subset
             columns, numbers = whole._values(needed, schema)

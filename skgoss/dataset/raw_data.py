@@ -58,7 +58,10 @@ class RawData:
         )
 
     def check_not_freed(self, purpose: str) -> None:
-        """Raise ValueError if the data were freed."""
+        """Raise ValueError if the data were freed.
+
+        ``purpose`` completes the message "The Dataset cannot ...".
+        """
         if self.data is None:
             raise ValueError(
                 f"The Dataset cannot {purpose}: its data were freed after they were"
@@ -88,6 +91,7 @@ class RawData:
         return replace(self, data=loaded), fields
 
     def _opened_source(self, source: Source, fields: Fields) -> tuple[RawData, Fields]:
+        """`opened` for rows in batches: columns that are fields leave the source."""
         n_rows = source.shape[0]
         if n_rows == 0:
             raise ValueError("data must have a row, but has none.")
@@ -97,13 +101,18 @@ class RawData:
         return replace(self, source=source.without(columns), found=found), completed
 
     def _opened_text(self, fields: Fields) -> tuple[RawData, Fields]:
+        """`opened` for a text file, whose fields and names are read with it."""
         text = text_files.read(self.data, self._options_with(fields.columns))
         completed = fields.completed(text._asdict(), text.data.shape[0])
         found = {**completed.added_to(fields), "feature_name": text.names}
         return replace(self, source=text.data, found=found), completed
 
     def _options_with(self, columns: Mapping[str, str | list[str]]) -> FileOptions:
-        """The options of text files, with columns for the fields that have them."""
+        """The options of text files, with columns for the fields that have them.
+
+        ``columns`` are the names of columns by field: see `Fields.columns`. The file
+        must then have a line of names. ValueError if a field cannot be read this way.
+        """
         chosen: dict[str, Any] = {
             f"{name}_column": (column,) if isinstance(column, str) else tuple(column)
             for name, column in columns.items()

@@ -39,15 +39,22 @@ class SparseIntegers(NamedTuple):
 
 
 def compressed(values: NDArray[np.int64]) -> NDArray[Any] | SparseIntegers:
-    """A read-only copy of a vector to be sent: of the narrowest dtype, or sparse."""
+    """A read-only copy of a vector to be sent in few bytes.
+
+    Its dtype is the narrowest that holds all numbers. A long vector with many zeros
+    becomes its other numbers and their indices.
+    """
     low, high = int(values.min(initial=0)), int(values.max(initial=0))
     n_bits = max(high, ~low).bit_length()
     dtype = next(dtype for bits, dtype in DTYPES.items() if n_bits < bits)
-    n_few = SPARSE_FRACTION * len(values) if len(values) >= MIN_SPARSE_LENGTH else -1
-    if np.count_nonzero(values) <= n_few:
-        at = np.flatnonzero(values)
-        few = values[at].astype(dtype)
-        return SparseIntegers(_frozen(at.astype(np.uint32)), _frozen(few))
+    # -1: short vectors are never sparse.
+    max_nonzero = (
+        SPARSE_FRACTION * len(values) if len(values) >= MIN_SPARSE_LENGTH else -1
+    )
+    if np.count_nonzero(values) <= max_nonzero:
+        index = np.flatnonzero(values)
+        nonzero = values[index].astype(dtype)
+        return SparseIntegers(_frozen(index.astype(np.uint32)), _frozen(nonzero))
     return _frozen(values.astype(dtype))
 
 
@@ -89,9 +96,11 @@ class Collectives(ABC):
         return self.all_to_all([value] * self.n_ranks)
 
     def all_reduce(self, array: NDArray[Any]) -> NDArray[Any]:
-        """The sum of the arrays of all processes: int64, of one shape.
+        """The sum of the arrays of all processes: int64, of the same shape.
 
-        It is ``array`` itself, which is written to and must be contiguous.
+        It is ``array`` itself, which is written to and must be contiguous. Small
+        arrays are sent to all ranks. Of large ones, each rank adds up one piece, and
+        sends the sum: less data than if all were sent to all.
         """
         flat = array.reshape(-1)
         if self.n_ranks <= 2 or array.nbytes <= MAX_GATHERED_BYTES:

@@ -30,7 +30,10 @@ MIN_KEY_BITS = 8
 
 
 def ordered_keys(values: Floats) -> Keys:
-    """Integers in the order of ``values``; 0.0 and -0.0 have the same key."""
+    """Unsigned integers in the order of ``values``, which are not NaN.
+
+    0.0 and -0.0 have the same key.
+    """
     bits = (values + 0.0).view(np.int64)
     # As integers, the bits of negative numbers descend, and are above all others.
     flipped = bits >> 63
@@ -71,24 +74,31 @@ def nearest(
     position: Ints,
     collectives: Collectives,
 ) -> Nearest:
-    """The rows near the first one up to which the weight is more than ``position``.
+    """The rows among which the wanted order statistic of each group is.
 
-    All processes together have at most `MAX_GATHERED_ROWS` near rows, and one for each
-    group and process. The ``keys`` of the rows of this process lie group by group;
-    ``start`` is where those of each group begin, and the end. Weights are whole numbers
-    above 0, whose sum over all processes is below 2**53. The position of a group is
-    less than its weight, and not read in groups without rows.
+    A group has rows of its own, such as those of a leaf. If its rows of all processes
+    are sorted by key, the wanted one is the first up to which the sum of weights is
+    more than the group's ``position``, (n_groups,). Without weights (None), that is the
+    row at the index ``position``.
+
+    The ``keys`` of the rows of this process lie group by group; ``start``,
+    (n_groups + 1,), is where those of each group begin, and the end. Weights are whole
+    numbers above 0, whose sum over all processes is below 2**53. The position of a
+    group is less than its weight, and not read in groups without rows. All processes
+    together return at most `MAX_GATHERED_ROWS` rows, plus one for each group and
+    process, which are few enough to be gathered and sorted.
     """
-    n_groups, at = len(position), np.arange(len(keys))
+    n_groups, row = len(position), np.arange(len(keys))
     before = np.zeros(n_groups, np.int64)
     n_bits = max(DIGIT_BITS - n_groups.bit_length(), MIN_KEY_BITS)
     while True:
         size = np.diff(start)
-        least = reduced(np.minimum, keys, start, np.iinfo(np.uint64).max)
-        most = reduced(np.maximum, keys, start, 0)
-        everyones = collectives.all_gather((size, least, most))
-        sizes, lows, highs = zip(*everyones, strict=True)
+        own_low = reduced(np.minimum, keys, start, np.iinfo(np.uint64).max)
+        own_high = reduced(np.maximum, keys, start, 0)
+        gathered = collectives.all_gather((size, own_low, own_high))
+        sizes, lows, highs = zip(*gathered, strict=True)
         low, high = np.min(lows, axis=0), np.max(highs, axis=0)
+        # A group whose rows all have one key is done: any of them is the wanted one.
         is_open = low < high
         if np.sum(sizes, axis=0)[is_open].sum() <= MAX_GATHERED_ROWS:
             break
@@ -100,13 +110,13 @@ def nearest(
         digit = np.sum(up_to[:, 1:] <= (position - before)[:, None], axis=1)
         before += up_to[np.arange(n_groups), digit]
         rows = rows_with_digit(keys, start, low, shift, digit)
-        at, keys = at[rows], keys[rows]
+        row, keys = row[rows], keys[rows]
         weight = None if weight is None else weight[rows]
         start = np.searchsorted(rows, start)
     is_left = np.repeat(is_open, size)
     is_left[start[:-1][size > 0]] = True
     kept = np.flatnonzero(is_left)
-    return Nearest(at[kept], np.searchsorted(kept, start), before, low)
+    return Nearest(row[kept], np.searchsorted(kept, start), before, low)
 
 
 def largest_of_smallest(keys: Keys, n: int, collectives: Collectives) -> np.uint64:

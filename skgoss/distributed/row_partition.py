@@ -36,7 +36,12 @@ class RowPartition:
     def from_parts(
         cls, collectives: Collectives, lengths: dict[int, int]
     ) -> RowPartition:
-        """The partition of a process that holds parts of some lengths: see `Parts`."""
+        """The partition of a process that holds some parts of the data.
+
+        ``lengths`` has the number of rows of each part that this process holds, by the
+        number of the part. The rows of all processes are numbered part by part. All
+        processes call this at the same time.
+        """
         n_rows = 0
         start: dict[int, int] = {}
         rank_lengths = collectives.all_gather(lengths)
@@ -49,7 +54,11 @@ class RowPartition:
         return cls(n_rows, collectives, (first, length))
 
     def take(self, at: NDArray[np.int64]) -> RowPartition:
-        """The partition of some rows, ascending, which get new numbers."""
+        """The partition of some of the rows, which get new numbers from 0.
+
+        ``at`` has the positions of the chosen rows among those of this process,
+        ascending. All processes call this at the same time.
+        """
         if self.runs is None:
             return RowPartition(len(at))
         first, length = self.runs
@@ -112,10 +121,13 @@ def joined(
     rank_values: Sequence[NDArray[Any]],
     n_rows: int,
 ) -> NDArray[Any]:
-    """The values of all rows, from the values and the row numbers of each rank."""
+    """The values of all ``n_rows`` rows, along the last axis.
+
+    ``numbers`` has the row numbers of each rank, and ``rank_values`` their values.
+    """
     out = np.empty((*rank_values[0].shape[:-1], n_rows), dtype=rank_values[0].dtype)
-    for at, values in zip(numbers, rank_values, strict=True):
-        out[..., at] = values
+    for rank_numbers, values in zip(numbers, rank_values, strict=True):
+        out[..., rank_numbers] = values
     return out
 
 
@@ -171,7 +183,10 @@ class Parts:
 
 
 def check_equal(what: str, values: Sequence[Any], locations: Sequence[str]) -> None:
-    """Check that a value is the same in all locations."""
+    """Check that a value is the same in all locations; else ValueError.
+
+    ``what`` names the value, and ``locations`` where each of ``values`` is.
+    """
     for value, location in zip(values, locations, strict=True):
         if value != values[0]:
             raise ValueError(

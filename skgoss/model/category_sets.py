@@ -43,10 +43,11 @@ class CategorySets(NamedTuple):
     def mapped(
         self, column: NDArray[np.int32], mappings: Mapping[int, Callable[[Ints], Ints]]
     ) -> CategorySets:
-        """The sets with other categories for some columns.
+        """The sets with other numbers of categories in some columns.
 
-        ``column`` is the column of each set. ``mappings`` has functions by column, from
-        categories to other categories, all different.
+        ``column``, (n_sets,), is the column whose node has each set. ``mappings`` has a
+        function for some columns: from an array of categories to their new numbers,
+        which must be different. Files number categories by value, models by rank.
         """
         if not np.isin(column, list(mappings)).any():
             return self
@@ -68,7 +69,7 @@ NO_SETS = CategorySets(np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.uint32)
 
 
 def numbers_in(categories: Ints, values: Ints) -> Ints:
-    """Where values are in ascending categories; ValueError if one is missing."""
+    """The index of each value among ascending categories; ValueError if one is not."""
     number = np.searchsorted(categories, values)
     # The last index is for values above all categories.
     missing = np.append(categories, -1)[number] != values

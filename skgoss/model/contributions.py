@@ -167,7 +167,12 @@ class _Tables:
         out: Floats,
         pair_target: NDArray[np.int64] = WITHOUT_PAIRS,
     ) -> None:
-        """Write the values of all rows: see `Explainer.run`."""
+        """Write the values of all rows into ``out``, whose first axis is the rows.
+
+        ``span`` is the first tree to use and the last plus 1. The targets are positions
+        in the flat values of a row: of the value of each slot, of the expected value of
+        each score, and, (n_pairs, 2), of both interactions of each pair of slots.
+        """
         first, stop = span
         divisor = ensemble._divisor(stop - first)
         by_round = self.explainer.expected[first:stop].reshape(-1, ensemble.n_scores)
@@ -190,8 +195,10 @@ def _linear_models(
 ) -> tuple[Floats, dict[str, NDArray[Any]] | None]:
     """The values of leaves at the means of their columns, and their linear models.
 
-    ``first_key`` plus a column is the key of a leaf's slot, and ``slots`` are the keys
-    of all slots. None for the models if all are constant.
+    ``leaf_value``, (n_leaves,), is what rows with a missing value get. A slot is a
+    column that the trees of a score use. ``slots`` are the keys of all slots,
+    ascending; the key of a column in a leaf is the leaf's ``first_key`` plus the
+    column. The models are None if all leaves are constant.
     """
     if np.isnan(linear.mean).any():
         raise ValueError(
@@ -234,6 +241,7 @@ _TABLES: WeakKeyDictionary[Ensemble, dict[bool, _Tables]] = WeakKeyDictionary()
 
 
 def _tables(ensemble: Ensemble, with_pairs: bool = False) -> _Tables:
+    """The tables of an ensemble, made in the first call and kept as long as it is."""
     tables = _TABLES.setdefault(ensemble, {})
     if with_pairs not in tables:
         tables[with_pairs] = _Tables(ensemble, with_pairs)

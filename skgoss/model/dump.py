@@ -81,7 +81,7 @@ def dump(
 
 
 def jsonable(words: list[list[Any]] | None) -> list[list[Any]] | None:
-    """Lists of categories; those that JSON cannot hold become strings."""
+    """The categories of each column; those that JSON cannot hold become strings."""
     if words is None:
         return None
     return [
@@ -103,7 +103,12 @@ def _numbers(values: NDArray[Any]) -> list[float]:
 
 
 def _info(info: str, values: list[Any] | None) -> dict[str, Any]:
-    """The range of a column, or its categories and -1 for missing ones."""
+    """The entry of ``feature_infos`` for a column: its range, or its categories.
+
+    ``info`` is that of `Header.feature_infos`: '[low:high]', or numbers of categories
+    with -1 for missing values. ``values`` are the categories by number; None: they have
+    no other values than the numbers.
+    """
     if info.startswith("["):
         low, high = (_number(float(word)) for word in info[1:-1].split(":"))
         return {"min_value": low, "max_value": high, "values": []}
@@ -120,6 +125,10 @@ def _info(info: str, values: list[Any] | None) -> dict[str, Any]:
 def _tree_info(
     ensemble: Ensemble, index: int, factor: float, values: Mapping[int, list[Any]]
 ) -> dict[str, Any]:
+    """The entry of ``tree_info`` for a tree: nested dicts of nodes and leaves.
+
+    ``factor`` is that of `shrinkage`, and ``values`` are the categories by column.
+    """
     tree = ensemble.tree(index)
     categorical = tree.decision_type & CATEGORICAL != 0
     linear = ensemble.linear
@@ -146,7 +155,10 @@ def _tree_info(
 
 
 def _nodes(tree: Tree, thresholds: list[float | str]) -> list[dict[str, Any]]:
-    """The inner nodes, without their children."""
+    """The inner nodes of a tree, in its order, without their children.
+
+    ``thresholds`` are numbers, or texts of categories: see `_thresholds`.
+    """
     decision = tree.decision_type
     columns = {
         "split_index": range(len(decision)),
@@ -164,6 +176,10 @@ def _nodes(tree: Tree, thresholds: list[float | str]) -> list[dict[str, Any]]:
 
 
 def _leaves(tree: Tree, linear: LinearLeaves | None) -> list[dict[str, Any]]:
+    """The dict of each leaf in ``dump_model``; ``linear`` are the tree's linear leaves.
+
+    As in LightGBM, the only leaf of a tree without splits has no index and no weight.
+    """
     columns = {
         "leaf_index": range(tree.n_leaves),
         "leaf_value": _numbers(tree.leaf_value),
@@ -186,7 +202,7 @@ def _leaves(tree: Tree, linear: LinearLeaves | None) -> list[dict[str, Any]]:
 
 
 def _dicts(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The rows of a table."""
+    """The rows of a table, as dicts, from its ``columns`` by name."""
     return [
         dict(zip(columns, row, strict=True))
         for row in zip(*columns.values(), strict=True)
@@ -199,7 +215,11 @@ def _thresholds(
     sets: CategorySets,
     values: Mapping[int, list[Any]],
 ) -> list[float | str]:
-    """The number of each node, or the categories that go left."""
+    """The threshold of each node, or the categories that go left as "a||b||c".
+
+    ``categorical`` says which nodes split categories, ``sets`` has the sets whose
+    numbers are their thresholds, and ``values`` the categories by column and number.
+    """
     thresholds: list[Any] = _numbers(tree.threshold)
     for node in np.flatnonzero(categorical).tolist():
         members = sets.categories(int(tree.threshold[node])).tolist()
@@ -209,7 +229,10 @@ def _thresholds(
 
 
 def _named(numbers: list[int], values: list[Any] | None) -> list[Any]:
-    """Categories by value; by number if there are no values."""
+    """The values of categories with these numbers; the numbers if ``values`` is None.
+
+    ValueError if a number is too large.
+    """
     if values is None:
         return numbers
     if max(numbers, default=0) >= len(values):
@@ -222,7 +245,10 @@ def _named(numbers: list[int], values: list[Any] | None) -> list[Any]:
 def pandas_categorical(
     header: Header, categories: Categories
 ) -> list[list[Any]] | None:
-    """The categories of the columns that held words; None if there are none."""
+    """The categories of the columns of strings and categories; None if there are none.
+
+    Those of a file of another library are kept as they were read.
+    """
     if header.pandas_categorical is not None:
         return [list(values) for values in header.pandas_categorical]
     return list(map(list, categories.values(needs_encoding=True).values())) or None
@@ -237,7 +263,8 @@ def shrinkage(
 ) -> Floats:
     """The factor of each tree between the optimal values of its leaves and its values.
 
-    It is the learning rate, or 1 for trees that hold the start score.
+    (n_trees,): the learning rate, or 1 for trees that hold the start score. That is
+    what LightGBM's files and tables call shrinkage.
     """
     is_one = holds_start(ensemble, header, boost_from_average)
     return np.where(is_one, 1.0, learning_rate)
@@ -246,9 +273,11 @@ def shrinkage(
 def holds_start(
     ensemble: Ensemble, header: Header, boost_from_average: bool
 ) -> NDArray[np.bool_]:
-    """Whether each tree holds the start score.
+    """Whether each tree's leaf values include the start score, (n_trees,).
 
-    Those of the first round do, if the objective has one, and all trees of forests.
+    Trees have no other place for it. Those of the first round do, if the objective has
+    a start score and `boost_from_average` is on; in forests, whose scores are means,
+    all trees do.
     """
     has_start = header.objective.split(" ")[0] not in _STARTS_AT_ZERO
     n_first = ensemble.n_scores if has_start and boost_from_average else 0
@@ -308,6 +337,10 @@ def _node_name(tree: int, node: Mapping[str, Any]) -> str:
 
 
 def _node_row(tree: int, node: Mapping[str, Any], names: list[str]) -> dict[str, Any]:
+    """The row of a split in the table of trees, from its dict in ``dump_model``.
+
+    ``tree`` is the index of the tree, ``names`` are those of all columns.
+    """
     return {
         "left_child": _node_name(tree, node["left_child"]),
         "right_child": _node_name(tree, node["right_child"]),

@@ -112,13 +112,18 @@ class Ensemble:
         return self
 
     def with_spread(self, values: Any) -> Ensemble:
-        """The same trees with another ``spread``; ValueError if it is none."""
+        """The same trees with another ``spread``, which is checked.
+
+        ValueError unless it is an array of the shape that the attribute has, of numbers
+        of at least 0, or NaN. Its columns from 1 to n_scores + 1 are proportions.
+        """
         shape = self.n_rounds, 2 + 2 * self.n_scores
         if not isinstance(values, np.ndarray) or values.dtype != np.float64:
             raise ValueError("the spread of the trees must be an array of float64")
         known = values[~np.isnan(values)]
-        shares = values[:, 1 : 2 + self.n_scores] if values.shape == shape else known
-        if values.shape != shape or (known < 0).any() or np.isinf(known).any():
+        has_shape = values.shape == shape
+        shares = values[:, 1 : 2 + self.n_scores] if has_shape else known
+        if not has_shape or (known < 0).any() or np.isinf(known).any():
             raise ValueError(f"the spread of the trees must be {shape} numbers >= 0")
         if (shares > 1).any():
             raise ValueError("the spread of the trees must have shares of at most 1")
@@ -253,7 +258,10 @@ class Ensemble:
         )
 
     def _thresholds_after(self, n_sets: int) -> Floats:
-        """The thresholds if other sets of categories come before those of the trees."""
+        """The thresholds if ``n_sets`` other sets of categories come before these.
+
+        The threshold of a categorical node is the number of its set.
+        """
         threshold = self.arrays["threshold"]
         if n_sets == 0:
             return threshold
@@ -261,7 +269,7 @@ class Ensemble:
         return threshold + np.where(categorical, float(n_sets), 0.0)
 
     def chosen(self, rounds: NDArray[np.integer[Any]]) -> Ensemble:
-        """Some rounds, in this order; without sharing arrays."""
+        """The rounds with these numbers, in this order, as copies."""
         trees = rounds[:, None] * self.n_scores + np.arange(self.n_scores)
         return self._with_trees(trees.ravel(), self.n_scores)
 
@@ -272,23 +280,28 @@ class Ensemble:
         return self._with_trees(trees[(first <= score) & (score < stop)], stop - first)
 
     def _with_trees(self, trees: NDArray[np.integer[Any]], n_scores: int) -> Ensemble:
-        """Some trees, in this order; without sharing arrays."""
+        """The trees with these numbers, in this order, as copies.
+
+        ``n_scores`` is the number of trees of a round in the result. The nodes of tree
+        t begin at ``leaf_start[t] - t``: each tree has one node fewer than leaves.
+        """
         first, n_leaves = self.leaf_start[trees], np.diff(self.leaf_start)[trees]
         leaves, nodes = spans(first, n_leaves), spans(first - trees, n_leaves - 1)
-        at = dict.fromkeys(NODE_TYPES, nodes) | dict.fromkeys(LEAF_TYPES, leaves)
+        taken = dict.fromkeys(NODE_TYPES, nodes) | dict.fromkeys(LEAF_TYPES, leaves)
         return replace(
             self,
             n_scores=n_scores,
-            arrays={name: values[at[name]] for name, values in self.arrays.items()},
+            arrays={name: values[taken[name]] for name, values in self.arrays.items()},
             leaf_start=np.concatenate([[0], np.cumsum(n_leaves)]),
             linear=self.linear and self.linear.chosen(leaves),
             spread=None,
         )
 
     def scaled(self, factor: float, added: float = 0.0) -> Ensemble:
-        """The same trees, with all values times a factor.
+        """The same trees, with all values times a factor, plus a constant score.
 
-        The first tree adds a constant to its score, or all do if scores are means.
+        ``added`` goes to the leaves of the first tree; if scores are means over rounds,
+        to those of all trees. There must be one score if it is not 0.
         """
         n_trees = self.n_trees if self.average else 1
         n_leaves, to_leaves = self.leaf_start[n_trees], np.zeros(self.leaf_start[-1])
@@ -305,12 +318,18 @@ class Ensemble:
         )
 
     def mapped(self, factors: Floats, added: Floats) -> Ensemble:
-        """Trees whose scores are those of these, times factors, plus constants."""
+        """Trees whose scores are those of these, times factors, plus constants.
+
+        ``factors`` and ``added`` are (n_scores,).
+        """
         single = [self.of_scores(k, k + 1) for k in range(self.n_scores)]
         return side_by_side([*map(Ensemble.scaled, single, factors, added)])
 
     def on_columns(self, numbers: NDArray[np.int32], n_features: int) -> Ensemble:
-        """The same trees, whose columns have other ``numbers`` among ``n_features``."""
+        """The same trees, for rows with other columns.
+
+        Column j is column ``numbers[j]`` among the ``n_features`` of the new rows.
+        """
         feature = numbers[self.arrays["split_feature"]]
         linear = self.linear
         if linear is not None:
@@ -325,7 +344,10 @@ class Ensemble:
     def with_leaves(
         self, values: Floats, linear: LinearLeaves | None = None
     ) -> Ensemble:
-        """The same trees with other values, and linear models, of their leaves."""
+        """The same trees with other values of all leaves, (n_leaves,).
+
+        Their linear models are replaced, too; None: they are kept.
+        """
         arrays = self.arrays | {"leaf_value": values}
         linear = linear or self.linear
         return replace(self, arrays=arrays, linear=linear, spread=None)
@@ -421,13 +443,20 @@ class Ensemble:
         return np.unique(np.concatenate(used))
 
     def _readable(self, columns: Columns, n_threads: int) -> Columns:
-        """The columns; those that would have to be made only if the trees read them."""
+        """The columns in the type that kernels read.
+
+        Columns that are computed on demand, such as pairs, are made now, and only those
+        that the trees read.
+        """
         if type(columns) is Columns:
             return columns
         return columns.only(self._used_features, n_threads)
 
     def _divisor(self, n_trees: int) -> int:
-        """The divisor of the scores of ``n_trees`` trees."""
+        """What the sum of the scores of ``n_trees`` trees is divided by.
+
+        The number of rounds if scores are means over rounds, else 1.
+        """
         return max(1, n_trees // self.n_scores) if self.average else 1
 
     def staged_predictions(
@@ -461,6 +490,11 @@ class Ensemble:
         n_threads: int,
         scores_inout: Floats,
     ) -> None:
+        """Add the values of linear leaves of the trees ``first`` to ``stop - 1``.
+
+        ``scores_inout`` is (n_rows, n_scores). A few trees at a time: the leaf of each
+        row and tree takes memory.
+        """
         columns = raw.columns
         step = max(1, LEAVES_AT_ONCE // max(1, columns.n_rows))
         for start in range(first, stop, step):
@@ -487,13 +521,17 @@ class Ensemble:
         return self._leaves(columns, first, stop, n_threads)
 
     def _are_few(self, columns: Columns) -> bool:
+        """Whether rows are compared with thresholds, and not ranked first."""
         has_sets = len(self.sets.start) > 1
         return columns.n_rows <= (FEW_ROWS // 2 if has_sets else FEW_ROWS)
 
     def _leaves(
         self, columns: Columns, first: int, stop: int, n_threads: int
     ) -> NDArray[np.int32]:
-        """The leaves in the trees ``first`` to ``stop - 1``."""
+        """The leaf of each row in the trees ``first`` to ``stop - 1``.
+
+        (n_rows, stop - first): the number of the leaf in its tree.
+        """
         columns = self._readable(columns, n_threads)
         leaves = np.empty((columns.n_rows, stop - first), dtype=np.int32)
         if self._are_few(columns):
@@ -505,7 +543,11 @@ class Ensemble:
     def _span(
         self, columns: Columns, start_round: int, stop_round: int | None
     ) -> tuple[int, int]:
-        """The trees of some rounds; checks the number of columns."""
+        """The first tree of some rounds, and the last plus 1.
+
+        ``stop_round`` None: the rounds to the last. ValueError if the columns are not
+        as many as those that the trees were fitted on.
+        """
         if columns.n_features != self.n_features:
             raise ValueError(
                 f"columns has {columns.n_features} features, but the trees were fitted"
@@ -517,6 +559,7 @@ class Ensemble:
         return min(start_round, stop) * self.n_scores, stop * self.n_scores
 
     def _stop_round(self, stop_round: int | None) -> int:
+        """The first round that does not count; None: all rounds count."""
         if stop_round is None:
             return self.n_rounds
         if stop_round < 0:
@@ -527,8 +570,9 @@ class Ensemble:
 def side_by_side(ensembles: Sequence[Ensemble]) -> Ensemble:
     """The scores of several ensembles as those of one ensemble, in the same order.
 
-    All have the same columns, and scores that are sums, or means. An ensemble with
-    fewer rounds than others gets trees that add nothing.
+    For several targets, say, that each have a model. All ensembles have the same
+    columns, and the scores of all are sums over rounds, or those of all are means. An
+    ensemble with fewer rounds than others gets trees that add nothing.
     """
     n_rounds = max(one.n_rounds for one in ensembles)
     full = [_with_rounds(one, n_rounds) for one in ensembles]
@@ -548,7 +592,10 @@ def side_by_side(ensembles: Sequence[Ensemble]) -> Ensemble:
 
 
 def _with_rounds(ensemble: Ensemble, n_rounds: int) -> Ensemble:
-    """An ensemble with the same predictions and more rounds."""
+    """An ensemble with the same predictions and ``n_rounds`` rounds, at least its own.
+
+    The new rounds have trees of one leaf, whose value is 0.
+    """
     n_missing = n_rounds - ensemble.n_rounds
     if n_missing == 0:
         return ensemble
@@ -579,7 +626,10 @@ def _join_linear(ensembles: Sequence[Ensemble]) -> LinearLeaves | None:
 
 
 def _join_spread(ensembles: Sequence[Ensemble]) -> Floats | None:
-    """The spreads of several ensembles; NaN for those that have none."""
+    """The `Ensemble.spread` of several ensembles, one below the other; None: no spread.
+
+    NaN for the rounds of ensembles that have none.
+    """
     if all(one.spread is None for one in ensembles):
         return None
     return np.concatenate(
@@ -602,6 +652,7 @@ def _restored_linear(state: dict[str, Any], owner: str) -> LinearLeaves:
 
 
 def _check_shapes(tree: Tree, number: int) -> None:
+    """Check the shapes of a tree's arrays; ``number`` is that of the tree in errors."""
     for field in fields(tree):
         size = tree.n_leaves - (field.name in NODE_TYPES)
         if tree.n_leaves < 1 or getattr(tree, field.name).shape != (size,):

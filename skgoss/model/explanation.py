@@ -113,7 +113,10 @@ def trees_for_shap(model: FittedModel) -> dict[str, Any]:
 
 
 def _nodes(tree: Tree, score: int, n_scores: int, scale: float) -> dict[str, Any]:
-    """A tree whose leaves are nodes, numbered after the others."""
+    """A tree in shap's arrays, in which leaves are nodes, numbered after the others.
+
+    Its values are those of the score with the number ``score``, times ``scale``.
+    """
     n_inner, n_leaves = tree.n_leaves - 1, tree.n_leaves
     left, right = (
         np.where(child < 0, n_inner + ~child, child)

@@ -188,7 +188,11 @@ class FittedModel:
 
     @property
     def has_several_targets(self) -> bool:
-        """Whether the model predicts several targets."""
+        """Whether the model predicts several targets.
+
+        A regression with several scores does, unless they are quantiles (levels) or the
+        parameters of a distribution. A classifier has a list of classes then.
+        """
         is_wide = self.trees.n_scores > 1 and not (
             self.link.levels or self.link.distribution
         )
@@ -236,7 +240,10 @@ class FittedModel:
 
     @cached_property
     def conformal(self) -> Conformal | None:
-        """What intervals and prediction sets need; None if the model lacks it."""
+        """What intervals and prediction sets need; None if the model lacks it.
+
+        That is the out-of-fold predictions of the present trees: see `OutOfFold`.
+        """
         tested = self.out_of_fold
         if tested is None or tested.calibration is None:
             return None
@@ -255,9 +262,12 @@ class FittedModel:
     def for_intervals(
         self, owner: str, method: str
     ) -> Conformal | OfDistributions | Quantiles:
-        """What intervals need, by a method of `intervals.METHODS`.
+        """What predicts intervals: an object with the method ``intervals``.
 
-        ValueError if the model cannot predict intervals.
+        Predicted distributions and quantiles are intervals already; they are calibrated
+        by out-of-fold predictions if there are any, and all other models need these.
+        ``method`` is one of `intervals.METHODS`, and ``owner`` the name of the
+        estimator in messages. ValueError if the model cannot predict intervals.
         """
         objective, levels = self.objective, self.link.levels
         self._check_has_one_target(owner, "intervals")
@@ -300,6 +310,7 @@ class FittedModel:
         return self._conformal(owner, "sets")
 
     def _check_has_one_target(self, owner: str, what: str) -> None:
+        """Raise ValueError for several targets; ``owner`` cannot predict ``what``."""
         if self.has_several_targets:
             raise ValueError(
                 f"{owner} cannot predict {what} for several targets: fit a model for"
@@ -307,6 +318,10 @@ class FittedModel:
             )
 
     def _conformal(self, owner: str, what: str) -> Conformal:
+        """What intervals and prediction sets need: models of folds, and their tests.
+
+        ValueError if there are none: then ``owner`` cannot predict ``what``.
+        """
         if self.conformal is None:
             raise ValueError(
                 f"{owner} cannot predict {what}: fit with folds first, such as folds=5."
@@ -319,8 +334,9 @@ class FittedModel:
     def takes_by_name(self, X: Any) -> bool:
         """Whether an estimator finds the columns of rows by their names.
 
-        It takes those of a model of another library by position, and those of a frame
-        with the names that the user gave columns without names.
+        Else it takes them by position: if the model is of another library, or if the
+        training rows had no names and ``X`` has those that the user gave their columns
+        by `feature_name`.
         """
         if self.is_foreign:
             return False
@@ -330,11 +346,11 @@ class FittedModel:
         return names is None or list(names) != self.feature_names
 
     def checks_names_of(self, X: Any) -> bool:
-        """Whether names of a frame's columns must be those of the training set.
+        """Whether a Booster finds the columns of ``X`` by their names.
 
-        Without a frame on both sides, columns are taken by position. ValueError if
-        ``X`` has the names that users gave the columns of an array, but in another
-        order.
+        It does if the training rows and ``X`` are data frames with names; else it takes
+        them by position. ValueError if ``X`` has the names that users gave the columns
+        of an array, but in another order.
         """
         if self.is_foreign or isinstance(X, np.ndarray):
             return False
@@ -367,9 +383,10 @@ class FittedModel:
         return replace(self, trees=trees, out_of_fold=out_of_fold, baseline=None)
 
     def of_fewer_rounds(self, n_rounds: int) -> Self:
-        """The model of a fit that ends after ``n_rounds`` rounds, if there are more.
+        """The model of the same fit if it had ended after ``n_rounds`` rounds.
 
-        It lacks what is computed from the scores of all rounds.
+        It is the model itself if it has no more rounds. It lacks what is computed from
+        the scores of all rounds: out-of-fold predictions and the baseline hazard.
         """
         if n_rounds >= self.n_rounds:
             return self
@@ -471,7 +488,10 @@ class FittedModel:
         return parameters.from_lightgbm(self.header.parameters)
 
     def shrinkage(self, options: Mapping[str, Any]) -> NDArray[np.float64]:
-        """The factor of each tree: see `dump.shrinkage`; options by any name."""
+        """The factor of each tree, (n_trees,): see `dump.shrinkage`.
+
+        ``options`` are those of the fit, by any of their names.
+        """
         chosen = parameters.checked_options(options, dump.SHRINKAGE, "Booster")
         return dump.shrinkage(self.trees, self.header, **chosen)
 
@@ -512,6 +532,7 @@ class FittedModel:
         return {k: v for k, v in self.search.items() if k != "fit_time"}
 
     def _origin(self, record: EstimatorRecord) -> dict[str, Any]:
+        """The entry "origin" of a state: what an estimator restores from a file."""
         return {
             **{f.name: getattr(record, f.name) for f in fields(record)},
             "classes": self.classes,
@@ -568,7 +589,10 @@ class FittedModel:
 
 
 def _warn_of_later(state: Mapping[str, Any]) -> None:
-    """Warn if a later version has written a state: it may hold more than is read."""
+    """Warn if a later version of skgoss has written a state.
+
+    It may hold entries that this version does not read.
+    """
     types: Types = {"skgoss_version": str}
     (version,) = entries({"skgoss_version": "", **state}, types, _OWNER)
     if optional.is_later(version):
@@ -589,7 +613,10 @@ def whole(name: str, value: Any) -> int:
 
 
 def _restored(kind: type[Restored], state: Any) -> Restored:
-    """A value that a model consists of, from its state."""
+    """A value that a model consists of, from its state.
+
+    ``__setstate__`` checks the state; ``__init__`` is not called.
+    """
     value = object.__new__(kind)
     value.__setstate__(state)
     return value
@@ -609,7 +636,12 @@ def _restored_origin(state: dict[str, Any]) -> dict[str, Any]:
 def _schema(
     n_all_features: int, names: Any, categories: Categories, pairs: Any
 ) -> ColumnSchema:
-    """The columns of a restored model; ValueError if its pairs are not pairs."""
+    """The columns of a restored model.
+
+    Pairs are columns that the model computes itself from two others. They come last
+    among the ``n_all_features`` columns of the trees. ValueError if ``pairs`` is not
+    what `PairColumns.state` returns.
+    """
     n_features = n_all_features - (len(pairs) if isinstance(pairs, list) else 0)
     if not pair_columns.is_state(pairs, n_features):
         raise ValueError(f"the pairs of {_OWNER} must be columns and an operation each")
@@ -629,9 +661,10 @@ def _score_names(classes: Sequence[NDArray[Any]]) -> list[str]:
 def _check_categories(
     trees: Ensemble, infos: Sequence[str], n_categories: Mapping[int, int]
 ) -> None:
-    """Check that sets and ``feature_infos`` hold categories that their columns have.
+    """Check that trees and ``feature_infos`` hold categories that their columns have.
 
-    ``n_categories`` are the numbers of categories by column.
+    ``infos`` are the entries of ``feature_infos``, one for each column.
+    ``n_categories`` has the number of categories of each categorical column.
     """
     if not n_categories:
         return
@@ -649,17 +682,18 @@ def _check_categories(
             category = np.append(category, numbers)
     wrong = category >= stop[column]
     if wrong.any():
-        at = int(wrong.argmax())
+        first = int(wrong.argmax())
         raise ValueError(
-            f"column {column[at]} has {stop[column[at]]} categories, but a tree or"
-            f" feature_infos holds the number {category[at]}"
+            f"column {column[first]} has {stop[column[first]]} categories, but a tree"
+            f" or feature_infos holds the number {category[first]}"
         )
 
 
 def check_classes(classes: Any, n_scores: int, task: str) -> None:
-    """Check labels; ValueError if they do not fit the number of trees a round.
+    """Check labels; ValueError if they do not fit the number of trees of a round.
 
-    ``classes`` are those of a `FittedModel`.
+    ``classes`` and ``task`` are as in `FittedModel` and `EstimatorRecord`: None for
+    numbers, a list of arrays for several targets.
     """
     if classes is None:
         possible = {1 if task == "ranking" else n_scores}
@@ -676,7 +710,11 @@ def check_classes(classes: Any, n_scores: int, task: str) -> None:
 
 
 def scores_of_targets(classes: Sequence[NDArray[Any]]) -> list[tuple[int, int]]:
-    """The first score of each of several targets, and the last plus 1."""
+    """The first score of each of several targets, and the last plus 1.
+
+    ``classes`` has the labels of each target: two classes share one score, more have
+    one each.
+    """
     n_scores = []
     for labels in classes:
         _check_labels(labels)
@@ -685,6 +723,7 @@ def scores_of_targets(classes: Sequence[NDArray[Any]]) -> list[tuple[int, int]]:
 
 
 def _check_labels(classes: Any) -> None:
+    """Raise ValueError unless these are the labels of the classes of one target."""
     if not isinstance(classes, np.ndarray) or classes.ndim != 1 or len(classes) == 0:
         raise ValueError("the classes must be a one-dimensional array of labels")
     try:

@@ -115,8 +115,10 @@ class ConformityScores:
     ) -> Self:
         """Sort scores into groups.
 
-        A row that is predicted has the weight 1 or, if that is less, the expected
-        weight of a row that is drawn with a probability proportional to its weight.
+        ``score``, ``group`` and ``weight`` (None: ones) have a value for each tested
+        row; rows of a group have not been seen by the same models. A row that is
+        predicted has the weight 1 or, if that is less, the expected weight of a row
+        that is drawn with a probability proportional to its weight (Tibshirani et al.).
         """
         order = np.lexsort((score, group))
         weight = np.ones(len(score)) if weight is None else weight
@@ -130,7 +132,9 @@ class ConformityScores:
     def needed(self, coverages: Floats) -> Floats:
         """The weight of scores that an interval of each coverage must reach.
 
-        ValueError if it is more than that of all scores.
+        That is coverage * (weight of all scores + weight of the new row), as for the
+        quantile ceil(coverage * (n + 1)) of split conformal prediction. ValueError if
+        it is more than the weight of all scores: the interval would be infinite.
         """
         needed = coverages * (self.total + self.new_weight) * (1 - _ROUNDING)
         if (needed > self.total).any():
@@ -147,10 +151,12 @@ class ConformityScores:
     def quantiles(
         self, center: Floats, scale: Floats, needed: Floats, n_threads: int
     ) -> Floats:
-        """The smallest ``center + score * scale`` up to which there is enough weight.
+        """The upper ends of intervals.
 
-        ``center`` and ``scale`` have the shape (n_rows, n_groups), the result
-        (n_rows, n_needed).
+        For each new row, every tested row gives a number: ``center + score * scale``,
+        with the center and scale of its group. The result is the smallest of these
+        numbers up to which their weights sum to each of ``needed``. ``center`` and
+        ``scale`` have the shape (n_rows, n_groups), the result (n_rows, n_needed).
         """
         out = np.empty((len(center), len(needed)))
         quantiles(
@@ -207,7 +213,10 @@ class FoldModels:
 
     @classmethod
     def from_mean(cls, trees: Ensemble, rows: CalibrationRows) -> Self:
-        """Take the models of folds out of the trees of their mean."""
+        """Take the models of folds out of the trees of their mean.
+
+        ``rows`` says which fold each round belongs to, and which folds test which rows.
+        """
         mean = rows.tests / rows.tests.sum(axis=1, keepdims=True)
         n_folds, fold = mean.shape[1], rows.fold_of_round
         rounds = [np.flatnonzero(fold == k) for k in range(n_folds)]
@@ -282,26 +291,42 @@ class Conformal:
 
     @property
     def _has_roots(self) -> bool:
-        """Whether the model has learned roots of the target; residuals are of these."""
+        """Whether the model was trained on signed square roots of the target.
+
+        The option `reg_sqrt`. Residuals are then differences of roots.
+        """
         return self.link.kind == "signed_square"
 
     def _predicted(self, scores: Floats, n_threads: int = 1) -> Floats:
-        """What residuals are differences to; the last axis is that of the scores."""
+        """The predictions from which residuals are measured.
+
+        Those of the link, or roots of the target (see `_has_roots`). The last axis of
+        ``scores``, raw scores, and of the result is that of the scores.
+        """
         link = replace(self.link, kind="identity") if self._has_roots else self.link
         flat = np.ascontiguousarray(scores.reshape(-1, scores.shape[-1]))
         return link(flat, n_threads).reshape(scores.shape)
 
     def _scales(self, center: Floats) -> Floats:
-        """The standard deviations, up to a factor, in which residuals are measured."""
+        """The standard deviations, up to a factor, in which residuals are measured.
+
+        They are a power of the prediction, ``center``, that the objective has: 0.5 for
+        Poisson, 1 for gamma. Ones for other objectives.
+        """
         power = OBJECTIVES[self.objective or "regression"].deviation_power
         return center**power if power else np.ones_like(center)
 
     @cached_property
     def _residuals(self) -> dict[Pair, ConformityScores]:
+        """The results of `_residuals_of`, which are kept."""
         return {}
 
     def _residuals_of(self, pair: Pair) -> ConformityScores:
-        """How far the targets are outside of two predictions; negative inside."""
+        """The conformity scores of regression: how far targets are outside of a pair.
+
+        ``pair`` are the numbers of two predictions: two quantiles, or twice the same.
+        Scores are negative between them, and in units of `_scales`.
+        """
         if pair not in self._residuals:
             target, predicted = self.rows.target, self._predicted(self.scores)
             if self._has_roots:
@@ -353,6 +378,7 @@ class Conformal:
 
     @cached_property
     def _masses(self) -> ConformityScores:
+        """The conformity scores of classes: `mass_before` of each row's class."""
         mass = mass_before(self._probabilities(self.scores))
         number = self.rows.target.astype(np.intp)
         return self._groups(np.take_along_axis(mass, number[:, None], 1)[:, 0])
@@ -382,8 +408,9 @@ class Conformal:
 def nearest_pair(levels: Sequence[float], coverage: float) -> Pair:
     """The numbers of the quantiles that come closest to the ends of an interval.
 
-    A model of one number has one prediction for both ends. ValueError if no quantile is
-    below, or none above the median.
+    ``levels`` are those of the model's quantiles. Empty: the model predicts one number,
+    which stands for both ends. ValueError if no quantile is below the median, or none
+    above.
     """
     if not levels:
         return 0, 0
@@ -456,6 +483,7 @@ def _ends(coverage: float) -> Floats:
 
 
 def _no_pair(levels: Sequence[float], coverage: float) -> ValueError:
+    """The error if no two quantiles at ``levels`` are the ends of an interval."""
     low, high = _ends(coverage)
     return ValueError(
         f"coverage={coverage:g} needs two quantiles, but the model has"

@@ -58,7 +58,10 @@ class LinearLeaves(NamedTuple):
     def unbounded(
         cls, constant: Floats, coefficient: Floats, **terms: NDArray[Any]
     ) -> LinearLeaves:
-        """Leaves without bounds and means."""
+        """Leaves without bounds and means, which are NaN.
+
+        ``terms`` are ``start`` and ``feature``: for all arguments see the attributes.
+        """
         none, unknown = (
             np.full(len(constant), np.nan),
             np.full(len(coefficient), np.nan),
@@ -96,21 +99,24 @@ class LinearLeaves(NamedTuple):
         )
 
     def chosen(self, leaves: NDArray[np.integer[Any]]) -> LinearLeaves:
-        """Some leaves, in this order."""
+        """The leaves with these numbers, in this order."""
         sizes = np.diff(self.start)[leaves]
-        at = spans(self.start[leaves], sizes)
+        terms = spans(self.start[leaves], sizes)
         return LinearLeaves(
             self.constant[leaves],
             np.concatenate([[0], np.cumsum(sizes)]),
-            self.feature[at],
-            self.coefficient[at],
+            self.feature[terms],
+            self.coefficient[terms],
             self.lower[leaves],
             self.upper[leaves],
-            self.mean[at],
+            self.mean[terms],
         )
 
     def scaled(self, factor: float, added: float | Floats) -> LinearLeaves:
-        """All values times a factor, plus a constant of each leaf."""
+        """All values times a factor, plus a constant: one, or one for each leaf.
+
+        A negative factor makes upper bounds of lower ones.
+        """
         ends = (self.lower, self.upper)[:: 1 if factor >= 0 else -1]
         return self._replace(
             constant=factor * self.constant + added,
@@ -121,7 +127,10 @@ class LinearLeaves(NamedTuple):
 
 
 def spans(first: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The integers from ``first`` of each span, as many as its size, in one array."""
+    """The integers of several spans, one after the other.
+
+    Span i has ``sizes[i]`` integers, from ``first[i]`` on.
+    """
     before = np.cumsum(sizes) - sizes
     return np.repeat(first - before, sizes) + np.arange(sizes.sum())
 
@@ -187,10 +196,11 @@ class RawColumns:
         n_threads: int,
         score_inout: Floats,
     ) -> None:
-        """Add a multiple of one tree's values to one score.
+        """Add ``factor`` times one tree's values to one score, (n_rows,).
 
-        ``leaf`` is the leaf of each row. Rows that miss a value in a column of the
-        leaf's model get the ``leaf_value``.
+        ``leaf``, (n_rows,), is the leaf of each row, and ``leaves`` has the tree's
+        linear models. Rows that miss a value in a column of the leaf's model get the
+        ``leaf_value``, (n_leaves,).
         """
         self.add_trees(
             leaf[:, None],
@@ -212,7 +222,12 @@ class RawColumns:
         n_threads: int,
         score_inout: Floats,
     ) -> None:
-        """Add the values of consecutive trees: see `linear.add` in the engine."""
+        """Add the values of consecutive trees to scores, (n_rows, n_scores).
+
+        ``leaf``, (n_rows, n_trees), is the leaf of each row in each tree. The leaves of
+        tree t are those from ``leaf_start[t]`` on among ``leaf_value`` and ``leaves``.
+        The first tree adds to ``first_score``, the next to the next, and so on round.
+        """
         used = leaves.start[leaf_start[[0, -1]]]
         self.prepare(leaves.feature[slice(*used)])
         linear_kernels.add(
@@ -264,7 +279,7 @@ def fit(
     each leaf begin, (n_leaves + 1,), and the columns. They become those of the models.
     ``grouped`` are the sampled rows, leaf by leaf, likewise. ``leaf_value`` has the
     values of constant leaves, times the learning rate. The values of the leaves are
-    added to a ``score`` of the sampled rows.
+    added to the ``score`` of the sampled rows, (n_rows,); None: to none.
     """
     start, feature = paths
     row_start, rows = grouped

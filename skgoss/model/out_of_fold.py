@@ -50,7 +50,12 @@ class CalibrationRows:
         tested: Sequence[NDArray[np.int64]],
         fold_of_round: NDArray[np.int32],
     ) -> Self:
-        """Make it from the numbers of the rows that each fold tests."""
+        """Make it from the rows that each fold tests.
+
+        ``tested`` has their numbers, fold by fold. A row may be tested by several
+        folds, as in repeated cross-validation, or by none. For the rest see the
+        attributes.
+        """
         is_tested = np.zeros((len(target), len(tested)), dtype=bool)
         for fold, rows in enumerate(tested):
             is_tested[rows, fold] = True
@@ -67,7 +72,10 @@ class CalibrationRows:
         return cls(target.copy(), weight, tests, test_of_row, fold_of_round)
 
     def for_one_model(self, n_rounds: int) -> Self:
-        """The same rows for a model that was fitted on all of them."""
+        """The same rows for one model of ``n_rounds`` rounds, instead of one per fold.
+
+        The residuals of the folds then stand for those of that model.
+        """
         return replace(
             self,
             tests=np.ones((1, 1), dtype=bool),
@@ -184,5 +192,6 @@ class OutOfFold:
 
 
 def _check_numbers(numbers: NDArray[np.int32], stop: int, name: str) -> None:
+    """Check that numbers are from -1, which stands for none, to ``stop - 1``."""
     if len(numbers) and (numbers.min() < -1 or numbers.max() >= stop):
         raise ValueError(f"{name} must be numbered from 0 to {stop - 1}, or -1")

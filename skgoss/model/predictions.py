@@ -103,7 +103,11 @@ def compute(
 def staged(
     model: FittedModel, columns: Columns, output: PredictionKind, n_threads: int
 ) -> Iterator[Floats]:
-    """Compute the predictions after each round that follows all start scores."""
+    """Compute the predictions after each round, from the first complete model on.
+
+    The mean of several models is complete once the first round of each, which holds
+    its start score, has been added.
+    """
     n_starts = 1 if model.out_of_fold is None else model.out_of_fold.n_starts
     in_kernel = _row_link(model, model.link, output)
     stages = model.trees.staged_predictions(columns, in_kernel, n_threads)
@@ -114,7 +118,11 @@ def staged(
 def _row_link(
     model: FittedModel, link: Link, output: PredictionKind
 ) -> link_kernels.RowLink | None:
-    """What the kernel makes of the scores of rows; None: no kernel has the link."""
+    """The link that the kernel of trees applies itself; None: it cannot.
+
+    Probabilities of two classes are made from one score, if it is wanted so and the
+    objective is not a function.
+    """
     n_scores = model.trees.n_scores
     has_classes = isinstance(model.classes, np.ndarray)
     has_link = isinstance(model.objective, str)
@@ -125,10 +133,10 @@ def _row_link(
 def linked(
     values: Floats, link: Link, n_threads: int, *, is_done: bool = False
 ) -> Floats:
-    """The scores after a link, one-dimensional if there is one a row.
+    """Predictions from scores, (n_rows, n_scores): one-dimensional if one per row.
 
-    Quantiles are two-dimensional even if there is only one. ``is_done`` says that the
-    values are those after the link.
+    Quantiles are two-dimensional even if there is only one. With ``is_done``, the
+    values are predictions already, and only their shape changes.
     """
     if not is_done:
         values = link(values, n_threads)
@@ -157,7 +165,12 @@ def _contributions(
     span: tuple[int, int],
     n_threads: int,
 ) -> Any:
-    """SHAP values: an array, or CSR matrices for the scores of sparse rows."""
+    """SHAP values in LightGBM's shapes.
+
+    An array, (n_rows, n_scores * (n_features + 1)); for sparse rows a CSR matrix, or a
+    list of one for each score. ``span`` is the first round, and the last plus 1. The
+    values of pairs, columns that the model computes, are shared out to their columns.
+    """
     if columns.index is not None:
         matrices = contributions.sparse_contributions(
             ensemble, columns, *span, n_threads
@@ -312,14 +325,17 @@ def _empty(n_rows: int, first: Any) -> Any:
 
 
 def _dense(values: Any) -> Any:
-    """Predictions, one array after the other if there are several."""
+    """Predictions as one dense array; those of several scores side by side."""
     arrays = values if isinstance(values, list) else [values]
     dense = [a if isinstance(a, np.ndarray) else a.toarray() for a in arrays]
     return np.hstack(dense) if isinstance(values, list) else dense[0]
 
 
 def _write(batches: Iterator[Any], path: str | PathLike[str]) -> None:
-    """Write a column for each number of a prediction."""
+    """Write predictions to a Parquet file, batch by batch.
+
+    There is a column for each number of a row. An earlier file stays if this fails.
+    """
     import pyarrow
     from pyarrow import parquet
 
@@ -337,6 +353,7 @@ def _write(batches: Iterator[Any], path: str | PathLike[str]) -> None:
 
 
 def _table(pyarrow: Any, values: Any) -> Any:
+    """A table of the columns 'prediction', or 'prediction_0' and so on if several."""
     if values.ndim == 1:
         return pyarrow.table({"prediction": values})
     flat = values.reshape(len(values), -1)

@@ -92,8 +92,10 @@ def _ranks(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
     """Rank the threshold of each node among the distinct thresholds of its slot.
 
-    Also returns where the thresholds of each slot begin, and the distinct thresholds of
-    all slots, ascending in each.
+    A slot is a column that nodes test in the same way: see `make_predictor`; ``slot``
+    has that of each node. Returns the rank of each node, from 0; where the thresholds
+    of each slot begin, (n_slots + 1,); and the distinct thresholds of all slots,
+    ascending in each.
     """
     order = np.argsort(threshold)
     # NumPy sorts short integers by their digits.

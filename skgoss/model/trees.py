@@ -48,7 +48,7 @@ MAX_COUNT = 10**18
 
 
 def zero_is_missing(decision_type: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    """Whether nodes take zeros for missing values."""
+    """Whether each node takes zeros for missing values: see `Tree.decision_type`."""
     is_numeric = decision_type & CATEGORICAL == 0
     return is_numeric & (decision_type >> MISSING_SHIFT == ZERO)
 
@@ -56,7 +56,11 @@ def zero_is_missing(decision_type: NDArray[np.uint8]) -> NDArray[np.bool_]:
 def nan_goes_left(
     decision_type: NDArray[np.uint8], threshold: NDArray[np.float64]
 ) -> NDArray[np.bool_]:
-    """Whether NaN goes left in nodes; it counts as zero where nothing is missing."""
+    """Whether NaN goes left in each node.
+
+    Where no value counts as missing, NaN is compared with the threshold as 0. In
+    categorical nodes, it goes right.
+    """
     left = np.where(
         decision_type >> MISSING_SHIFT == NOTHING,
         threshold >= 0,
@@ -140,6 +144,10 @@ def _check_sizes(
     n_scores: int,
     n_features: int,
 ) -> None:
+    """Raise ValueError unless all arrays have the lengths of these trees.
+
+    The leaves of tree t are those from ``leaf_start[t]`` to ``leaf_start[t + 1]``.
+    """
     for name, number in (("n_scores", n_scores), ("n_features", n_features)):
         if not 1 <= number <= INT32_MAX:
             raise ValueError(f"{name} must be from 1 to {INT32_MAX}, got {number}")
@@ -165,6 +173,8 @@ def _check_children(
     """Check that children come after their parents, and that each has one parent.
 
     Then every path from the root ends in a leaf, and there is one path to each leaf.
+    ``left`` and ``right`` have the children of the nodes of all trees: the number of a
+    node in the tree, or ``~leaf``. Below, all nodes and then all leaves are numbered.
     """
     n_leaves, first_leaf = np.diff(leaf_start), leaf_start[:-1]
     first_node = first_leaf - np.arange(len(n_leaves))
@@ -176,27 +186,30 @@ def _check_children(
         is_leaf, ~child < leaves, (child > node) & (child < leaves - 1)
     ).all(axis=0)
     if not is_there.all():
-        at = int(is_there.argmin())
+        wrong = int(is_there.argmin())
         raise ValueError(
-            f"node {node[at]} of tree {tree[at]} has the children {left[at]} and"
-            f" {right[at]}: a child must be a later node of the tree, or ~leaf for one"
-            f" of its {leaves[at]} leaves"
+            f"node {node[wrong]} of tree {tree[wrong]} has the children {left[wrong]}"
+            f" and {right[wrong]}: a child must be a later node of the tree, or ~leaf"
+            f" for one of its {leaves[wrong]} leaves"
         )
-    of_leaf, of_node = len(left) + first_leaf, first_node
-    child_at = np.where(is_leaf, of_leaf[tree] + ~child, of_node[tree] + child)
-    n_parents = np.bincount(child_at.ravel(), minlength=len(left) + int(leaf_start[-1]))
-    n_parents[np.where(n_leaves > 1, of_node, of_leaf)] += 1
+    first_leaf = len(left) + first_leaf
+    number = np.where(is_leaf, first_leaf[tree] + ~child, first_node[tree] + child)
+    n_parents = np.bincount(number.ravel(), minlength=len(left) + int(leaf_start[-1]))
+    # Roots have no parent: this makes all numbers 1.
+    n_parents[np.where(n_leaves > 1, first_node, first_leaf)] += 1
     if (n_parents != 1).any():
-        at = int((n_parents != 1).argmax())
-        kind, first = ("node", of_node) if at < len(left) else ("leaf", of_leaf)
-        owner = int(np.searchsorted(first, at, side="right")) - 1
+        wrong = int((n_parents != 1).argmax())
+        is_node = wrong < len(left)
+        kind, first = ("node", first_node) if is_node else ("leaf", first_leaf)
+        owner = int(np.searchsorted(first, wrong, side="right")) - 1
         raise ValueError(
-            f"{kind} {at - first[owner]} of tree {owner} must be the child of one node;"
-            " the first node of a tree must be the child of none"
+            f"{kind} {wrong - first[owner]} of tree {owner} must be the child of one"
+            " node; the first node of a tree must be the child of none"
         )
 
 
 def _check_splits(arrays: Mapping[str, NDArray[Any]], n_features: int) -> None:
+    """Check the columns, thresholds and decision types of all nodes."""
     _check_features(arrays["split_feature"], n_features, "split_feature")
     if np.isnan(arrays["threshold"]).any():
         raise ValueError("threshold must not be NaN")
@@ -209,6 +222,7 @@ def _check_splits(arrays: Mapping[str, NDArray[Any]], n_features: int) -> None:
 
 
 def _check_counts(arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Check that the numbers of rows of nodes and leaves can be written to files."""
     for name in ("leaf_count", "internal_count"):
         counts = arrays[name]
         if counts.size and not -MAX_COUNT < counts.min() <= counts.max() < MAX_COUNT:
@@ -216,11 +230,13 @@ def _check_counts(arrays: Mapping[str, NDArray[Any]]) -> None:
 
 
 def _check_features(feature: NDArray[np.int32], n_features: int, name: str) -> None:
+    """Check that numbers of columns exist; ``name`` is that of the array in errors."""
     if feature.size and not 0 <= feature.min() <= feature.max() < n_features:
         raise ValueError(f"{name} must lie in 0..{n_features - 1}")
 
 
 def _check_sets(arrays: Mapping[str, NDArray[Any]], sets: CategorySets) -> None:
+    """Check that the threshold of each categorical node is the number of a set."""
     check_start(sets.start, len(sets.words), "start of the sets")
     number = arrays["threshold"][arrays["decision_type"] & CATEGORICAL != 0]
     n_sets = len(sets.start) - 1
@@ -235,6 +251,7 @@ def _check_sets(arrays: Mapping[str, NDArray[Any]], sets: CategorySets) -> None:
 
 
 def _check_linear(linear: LinearLeaves, n_leaves: int, n_features: int) -> None:
+    """Check the sizes, columns and bounds of the linear models of all leaves."""
     n_coefficients = len(linear.coefficient)
     sizes = dict.fromkeys(("constant", "lower", "upper"), n_leaves)
     sizes |= {"start": n_leaves + 1}

@@ -36,7 +36,11 @@ def state_without_trees(header: Header, n_scores: int) -> dict[str, Any]:
 
 
 def _objective(text: str, n_scores: int) -> tuple[str | None, Link]:
-    """The name and link of an objective; None if it is unknown, or a function."""
+    """The name and link of an objective, from its text in a file.
+
+    The name is None, and predictions are raw scores, if the objective is unknown or a
+    function (an empty text). ``n_scores`` is the number of trees of a round.
+    """
     name, constants = split_objective(text)
     if not name:
         return None, Link()

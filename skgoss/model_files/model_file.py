@@ -19,8 +19,9 @@ VERSION = 1
 
 
 def render(model: FittedModel, start: int, stop: int, importance: str) -> str:
-    """Write some rounds of a model as text.
+    """Write the rounds ``start`` to ``stop - 1`` of a model as text.
 
+    ``importance`` is the kind of the importances in the text, such as 'split'.
     TypeError if text cannot hold the type of a category or class. Warns of parameters
     of the estimator that are left out for this reason.
     """
@@ -44,7 +45,11 @@ def render(model: FittedModel, start: int, stop: int, importance: str) -> str:
 
 
 def _skgoss_line(state: dict[str, Any]) -> dict[str, Any]:
-    """The state of a model without its trees, as JSON's types."""
+    """The state of a model without its trees, as JSON's types.
+
+    It is what only skgoss reads in a file. ``state`` is changed. TypeError if a class
+    or a category has a type that JSON cannot hold.
+    """
     if callable(state["objective"]):
         state["objective"] = None
     if state["origin"] is not None:
@@ -58,7 +63,10 @@ def _skgoss_line(state: dict[str, Any]) -> dict[str, Any]:
 
 
 def _writable(origin: dict[str, Any]) -> dict[str, Any]:
-    """The state of the estimator, without parameters that text cannot hold."""
+    """The entry "origin" of a state, without parameters that text cannot hold.
+
+    These are, for example, functions. A warning names them.
+    """
     lost: list[str] = []
     kept: dict[str, dict[str, Any]] = {"parameters": {}, "unused": {}}
     for group, values in kept.items():
@@ -78,7 +86,10 @@ def _writable(origin: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_writable(value: Any, name: str, advice: str) -> None:
-    """Raise TypeError if text cannot hold a value."""
+    """Raise TypeError if text cannot hold a value.
+
+    The message begins with ``name``, and ends with ``advice``.
+    """
     try:
         plain_values.encode(value)
     except TypeError as error:

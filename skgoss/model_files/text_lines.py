@@ -142,7 +142,7 @@ class Lines(NamedTuple):
         return len(self.start) - 1
 
     def line(self, at: int) -> bytes:
-        """A line, by its number from 0."""
+        """The text of the line with the index ``at``, from 0."""
         return self.text[self.start[at] : self.stop[at]]
 
     def is_blank(self) -> NDArray[np.bool_]:
@@ -256,7 +256,7 @@ def _other_format(head: bytes) -> str:
 
 
 def _header(lines: Lines) -> tuple[Section, int]:
-    """The header, and the index of the line after it."""
+    """The header, and the index of the line after it, where the first tree begins."""
     full = np.flatnonzero(~lines.is_blank()).tolist()
     first = full[0] if full else 0
     if lines.line(first) != b"tree":
@@ -272,7 +272,10 @@ def _header(lines: Lines) -> tuple[Section, int]:
 
 
 def _add(fields: dict[str, Line], number: int, line: bytes) -> None:
-    """Add the field in a line of the header."""
+    """Add the field in a line of the header, "key=value", to ``fields``.
+
+    ``number`` is that of the line, from 1.
+    """
     key, _, text = line.partition(b"=")
     name = key.decode(errors="replace")
     if name in fields:
@@ -282,13 +285,16 @@ def _add(fields: dict[str, Line], number: int, line: bytes) -> None:
 
 
 def _refuse_repeated(number: int, name: str, first: int) -> NoReturn:
+    """Raise the error of a line whose key is also on the line ``first``."""
     refuse(number, f"{name!r} comes twice; it is on line {first}")
 
 
 def _trees(lines: Lines, position: int) -> tuple[TreeSections, int]:
     """The trees, and the index of the line after them.
 
-    Trees begin after an empty line and end before one.
+    ``position`` is the index of the line where they begin. Trees begin after an empty
+    line and end before one. The first line after an empty one that is not "Tree=i",
+    with i the number of the trees so far, ends them.
     """
     is_blank = lines.is_blank()[position:]
     follows_blank = np.append(True, is_blank[:-1])
@@ -310,7 +316,11 @@ def _trees(lines: Lines, position: int) -> tuple[TreeSections, int]:
 
 
 def _table(lines: Lines, first: Ints, inside: Ints) -> Ints:
-    """``TreeSections.table``, from the first lines of trees and all lines inside."""
+    """``TreeSections.table``: the line of each key in each tree.
+
+    ``first`` has the indices of the first lines of trees, ``inside`` those of all
+    other lines in trees. ValueError if a key is repeated in a tree.
+    """
     tree, key = np.searchsorted(first, inside, side="right") - 1, lines.key[inside]
     has_key = key >= 0
     cell = tree[has_key], key[has_key]
@@ -332,7 +342,11 @@ def _check_keys_differ(lines: Lines, tree: Ints, inside: Ints) -> None:
 
 
 def _footer(lines: Lines, position: int, *, is_ours: bool) -> Footer:
-    """The part of a file after the trees, which begins at a line."""
+    """The part of a file after the trees, which begins at the line ``position``.
+
+    ``is_ours``: the header says that skgoss wrote the file, so its own line must be
+    there; else the file is cut off.
+    """
     parameters: dict[str, str] = {}
     skgoss_line, pandas, has_pandas = SkgossLine(), None, False
     start, stop, pandas_key, skgoss_key = (
@@ -358,6 +372,7 @@ def _footer(lines: Lines, position: int, *, is_ours: bool) -> Footer:
 
 
 def _parameter(number: int, line: bytes) -> tuple[str, str]:
+    """The name and the value in a line "[name: value]"."""
     # Paths among the values may have the encoding of another system.
     match = _PARAMETER.fullmatch(line.decode(errors="replace"))
     if match is None:
@@ -366,7 +381,7 @@ def _parameter(number: int, line: bytes) -> tuple[str, str]:
 
 
 def _json(number: int, text: bytes) -> Any:
-    """The JSON value in a line; an error if it is nested too deep."""
+    """The JSON value in the text of line ``number``; refused if nested too deep."""
     try:
         value = json.loads(text.decode())
     except (ValueError, RecursionError) as error:
@@ -385,6 +400,7 @@ def _json(number: int, text: bytes) -> Any:
 
 
 def _pandas_categorical(number: int, text: bytes) -> list[list[Any]] | None:
+    """The categories of each column that held strings or categories; None: no such."""
     value = _json(number, text)
     is_list = isinstance(value, list) and all(isinstance(own, list) for own in value)
     if not is_list and value is not None:
@@ -394,6 +410,7 @@ def _pandas_categorical(number: int, text: bytes) -> list[list[Any]] | None:
 
 
 def _skgoss_line(number: int, text: bytes) -> SkgossLine:
+    """The line that only skgoss reads, checked; ``number`` is that of the line."""
     state = _json(number, text)
     with on_line(number):
         types = {"model": dict, "names": dict, "values": dict}
@@ -409,6 +426,7 @@ def _skgoss_line(number: int, text: bytes) -> SkgossLine:
 
 
 def _column(key: str) -> int:
+    """The number of a column, which is a string where it is a key of JSON."""
     if not re.fullmatch(r"[0-9]{1,10}", key):
         raise ValueError(f"the key of a column must be its number, got {key[:20]!r}")
     return int(key)

@@ -98,7 +98,11 @@ def _whole(line: Line, name: str, low: int, high: int) -> int:
 
 
 def _n_scores(header: Section, n_trees: int) -> int:
-    """The number of trees of a round, checked against the number of all trees."""
+    """The number of scores, which is that of the trees of a round.
+
+    It is checked against the number of all trees. Two fields of the header have it, of
+    which old files have one.
+    """
     limit = n_trees or _MAX_EMPTY_SCORES
     numbers = {
         name: _whole(header.fields[name], name, 1, limit)
@@ -153,7 +157,10 @@ def _content(header: Section, footer: Footer) -> Header:
 
 
 def _infos(line: Line, n_features: int, skgoss_line: SkgossLine) -> list[str]:
-    """The entries of ``feature_infos``, with numbers of categories."""
+    """The entries of ``feature_infos``, one for each column, checked.
+
+    In files of skgoss, categories become their numbers, which trees use, too.
+    """
     infos = _items(line)
     if len(infos) != n_features:
         refuse(line.number, f"feature_infos must have {n_features} entries")
@@ -201,8 +208,8 @@ def _numbers(
     if needed and (wrong := ~has_items & (sizes > 0)).any():
         refuse(trees.number[wrong.argmax()], f"the tree has no {key!r}")
     if (wrong := has_items & (field.n_items != sizes)).any():
-        at = wrong.argmax()
-        refuse(field.number[at], f"{key} must have {sizes[at]} numbers")
+        first = wrong.argmax()
+        refuse(field.number[first], f"{key} must have {sizes[first]} numbers")
     if has_items.all():
         return _parsed(trees.lines.text, field, key, dtype)
     values: NDArray[Any] = np.zeros(int(sizes.sum()), dtype=dtype)
@@ -212,7 +219,10 @@ def _numbers(
 
 
 def _parsed(text: bytes, lines: FieldLines, name: str, dtype: type) -> NDArray[Any]:
-    """The numbers in some lines; errors name the line."""
+    """The numbers in some lines, one line after the other; errors name the line.
+
+    ``name`` is the key of the lines. Thresholds may be infinite, others may not.
+    """
     is_float = dtype is np.float64
     n_items = int(lines.n_items.sum())
     values: NDArray[Any] = np.empty(n_items, np.float64 if is_float else np.int64)
@@ -222,8 +232,8 @@ def _parsed(text: bytes, lines: FieldLines, name: str, dtype: type) -> NDArray[A
     else:
         n_read = decimals.read_ints(text, lines.start, lines.stop, values)
 
-    def refuse_item(at: int, message: str) -> NoReturn:
-        line = np.searchsorted(np.cumsum(lines.n_items), at, side="right")
+    def refuse_item(index: int, message: str) -> NoReturn:
+        line = np.searchsorted(np.cumsum(lines.n_items), index, side="right")
         refuse(lines.number[line], f"{name} must {message}")
 
     if n_read < n_items:
@@ -231,8 +241,8 @@ def _parsed(text: bytes, lines: FieldLines, name: str, dtype: type) -> NDArray[A
         refuse_item(n_read, f"have {meaning} only")
     narrow: NDArray[Any] = values.astype(dtype, copy=False)
     if (narrow != values).any() and not is_float:
-        at = int((narrow != values).argmax())
-        refuse_item(at, f"fit into {np.dtype(dtype)}, got {values[at]}")
+        first = int((narrow != values).argmax())
+        refuse_item(first, f"fit into {np.dtype(dtype)}, got {values[first]}")
     return narrow
 
 
@@ -245,7 +255,11 @@ def _ensemble(
     *,
     average: bool,
 ) -> Ensemble:
-    """The ensemble of all trees, checked; errors name the line of a tree."""
+    """The ensemble of all trees, checked; errors name the line of a tree.
+
+    ``n_scores`` is the number of trees of a round, ``average`` says that scores are
+    means over the rounds. Bounds of linear leaves are in the header.
+    """
     one = np.ones(len(trees.number), dtype=np.int64)
     n_leaves = _numbers(trees, "num_leaves", one, np.int32, needed=True)
     n_leaves = n_leaves.astype(np.int64)
@@ -317,7 +331,12 @@ def _sets(
     arrays: dict[str, NDArray[Any]],
     skgoss_line: SkgossLine,
 ) -> CategorySets:
-    """The sets of all trees; thresholds become their numbers."""
+    """The sets of categories of all trees.
+
+    In a file, the threshold of a categorical node is the number of a set in its tree;
+    in ``arrays``, which is changed, it becomes the number among the sets of all trees.
+    ``n_nodes`` has the number of nodes of each tree.
+    """
     one = np.ones(len(trees.number), dtype=np.int64)
     n_cat = _numbers(trees, "num_cat", one, np.int32, needed=True)
     has_sets = n_cat > 0

@@ -83,7 +83,11 @@ def write(
 
 
 def safe_names(names: Sequence[str]) -> list[str]:
-    """Distinct names that LightGBM accepts; names that it accepts are kept."""
+    """Distinct names of columns that LightGBM accepts.
+
+    Names that it accepts are kept. In others, "_" stands for each character that it
+    does not accept, followed by the number of the column if the name is taken.
+    """
     safe = ["".join("_" if _is_forbidden(c) else c for c in name) for name in names]
     used = {new for new, old in zip(safe, names, strict=True) if new == old}
     kept: set[str] = set()
@@ -120,7 +124,11 @@ def _check(header: Header, n_features: int) -> None:
 def _chosen_rounds(
     ensemble: Ensemble, start_round: int, stop_round: int | None
 ) -> Ensemble:
-    """Some rounds, with a set for each categorical node, in the order of the nodes."""
+    """The rounds ``start_round`` to ``stop_round - 1``, with one set for each node.
+
+    In files, the sets of categories have the order of the categorical nodes, and nodes
+    share none. ``stop_round`` None: to the last round.
+    """
     n_rounds = ensemble.n_rounds
     stop = n_rounds if stop_round is None else min(stop_round, n_rounds)
     if start_round < 0 or stop < 0:
@@ -143,14 +151,18 @@ def _are_categorical(arrays: Mapping[str, NDArray[Any]]) -> NDArray[np.bool_]:
 def _tree_texts(
     trees: Ensemble, sets: CategorySets, shrinkage: Sequence[str]
 ) -> Iterator[str]:
-    """The text of each tree; ``sets`` replace those of the trees."""
+    """The text of each tree.
+
+    ``sets`` are written in place of the sets of the trees: they may hold values instead
+    of numbers of categories. ``shrinkage`` is that of each tree, as text.
+    """
     leaf_start = trees.leaf_start
     first_node = leaf_start - np.arange(trees.n_trees + 1)
     categorical = _are_categorical(trees.arrays)
     first_set = np.concatenate([[0], np.cumsum(categorical)])[first_node]
     # In files, the sets of each tree are numbered from 0.
-    before = np.where(categorical, np.repeat(first_set[:-1], np.diff(first_node)), 0)
-    arrays = trees.arrays | {"threshold": trees.arrays["threshold"] - before}
+    n_before = np.where(categorical, np.repeat(first_set[:-1], np.diff(first_node)), 0)
+    arrays = trees.arrays | {"threshold": trees.arrays["threshold"] - n_before}
     starts = dict.fromkeys(NODE_TYPES, first_node) | dict.fromkeys(
         LEAF_TYPES, leaf_start
     )
@@ -174,7 +186,10 @@ def _tree_texts(
 
 
 def _joined(values: NDArray[Any], start: NDArray[np.int64]) -> list[str]:
-    """The numbers between two starts each, as the shortest text that reads back."""
+    """The numbers of each tree as text, the shortest that reads back to the same.
+
+    Those of tree t are ``values[start[t]:start[t + 1]]``.
+    """
     dtype = np.float64 if values.dtype == np.float64 else np.int64
     return decimals.joined(np.ascontiguousarray(values, dtype), start)
 
@@ -186,12 +201,14 @@ def _line(name: str, values: NDArray[Any]) -> str:
 
 
 def _set_lines(sets: CategorySets, first: int, stop: int) -> list[str]:
+    """The lines of the sets ``first`` to ``stop - 1``, which are those of a tree."""
     start = sets.start[first : stop + 1]
     words = sets.words[start[0] : start[-1]]
     return list(map(_line, SET_LINES, (start - start[0], words)))
 
 
 def _linear_lines(leaves: LinearLeaves) -> list[str]:
+    """The lines of the linear models of a tree's leaves."""
     n_terms = np.diff(leaves.start)
     values = leaves.constant, n_terms, leaves.feature, leaves.coefficient
     return list(map(_line, LINEAR_LINES, values))
@@ -207,7 +224,10 @@ def _linear_header_lines(leaves: LinearLeaves | None) -> list[str]:
 
 
 def _shrinkage(ensemble: Ensemble, header: Header) -> list[str]:
-    """The shrinkage of each tree, which LightGBM uses if it refits leaves."""
+    """The shrinkage of each tree as text, which LightGBM uses if it refits leaves.
+
+    It is the learning rate, or 1 for trees whose values include the start score.
+    """
     parameters = header.parameters
     is_one = dump.holds_start(
         ensemble, header, parameters.get("boost_from_average") != "0"
@@ -219,7 +239,11 @@ def _shrinkage(ensemble: Ensemble, header: Header) -> list[str]:
 
 
 def _values(categories: Categories | None, trees: Ensemble) -> dict[int, list[int]]:
-    """The categories of the columns whose sets are written by value."""
+    """The categories of the columns whose sets are written by value, by column.
+
+    These are columns of whole numbers up to `MAX_VALUE`; a warning names others. None:
+    the sets are written as they are.
+    """
     if categories is None:
         return {}
     values = categories.values(needs_encoding=False)
@@ -243,7 +267,10 @@ def _by_value(trees: Ensemble, values: Mapping[int, list[int]]) -> CategorySets:
 
 
 def _looked_up(values: list[int], numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The values of categories with some numbers; ValueError if one does not exist."""
+    """The values of the categories with these numbers.
+
+    ``values`` has the value of each number. ValueError if a number is too large.
+    """
     if numbers.max(initial=0) >= len(values):
         raise ValueError(
             f"a set holds the category number {numbers.max()}, but its column has only"
@@ -272,7 +299,11 @@ def _header_lines(
     values: Mapping[int, list[int]],
     tree_texts: Sequence[str],
 ) -> str:
-    """The lines before the trees."""
+    """The lines before the trees, whose own texts are ``tree_texts``.
+
+    ``names`` are those of the columns as the file spells them. ``values`` are the
+    numbers that stand for the categories of a categorical column, by its number.
+    """
     infos = [_info(info, values.get(j)) for j, info in enumerate(header.feature_infos)]
     sizes = [len(text.encode()) for text in tree_texts]
     signs = header.monotone_constraints
@@ -307,7 +338,11 @@ def _importances(importance: NDArray[Any], names: Sequence[str]) -> str:
 def _parameters(
     header: Header, names: Sequence[str], values: Mapping[int, list[int]]
 ) -> str:
-    """The lines of the parameters, with that which only skgoss reads."""
+    """The lines of the parameters, and the line that only skgoss reads.
+
+    ``names`` are those of the columns in the file, which may differ from the header's,
+    and ``values`` the categories of columns whose sets are written by value.
+    """
     true_names = enumerate(header.feature_names)
     content = {
         "model": header.own,

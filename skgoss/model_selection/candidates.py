@@ -48,13 +48,16 @@ METRICS: dict[type, dict[str, str]] = {
 def racers(
     candidates: Iterable[Mapping[str, Any]], models: Iterable[Any], path: str
 ) -> list[Racer]:
-    """The candidates, one for all that differ in their numbers of rounds only.
+    """The candidates as they take part in a race.
 
-    The largest number is the limit. ``models`` are their estimators, and ``path`` is
-    the name of the number of rounds.
-    Those whose rounds depend on how many follow are evaluated once.
+    Candidates that differ in their numbers of rounds only become one, whose limit is
+    the largest number. A candidate that cannot continue from stage to stage, because
+    its rounds depend on how many follow, is evaluated once: its ``path`` is None.
+
+    ``candidates`` are dicts of parameters, ``models`` their estimators, and ``path`` is
+    the name of the number of rounds, such as 'model__n_estimators' in a pipeline.
     """
-    found: dict[Hashable, Racer] = {}
+    by_key: dict[Hashable, Racer] = {}
     for number, (candidate, model) in enumerate(zip(candidates, models, strict=True)):
         names: list[Any] = [n for n in candidate if is_rounds(n)] or [path]
         params = {k: v for k, v in candidate.items() if k not in names}
@@ -63,13 +66,13 @@ def racers(
         if not can_continue:
             names, params, key = [None], dict(candidate), number
         new = Racer(params, names[0], 1, USUAL_RATE, 1, estimator=model)
-        racer = found.setdefault(key, new)
+        racer = by_key.setdefault(key, new)
         if can_continue:
-            racer.most_rounds = max(racer.most_rounds, model.n_estimators)
-            usual = min(USUAL_RATE, _USUAL_STEPS / racer.most_rounds)
+            racer.max_rounds = max(racer.max_rounds, model.n_estimators)
+            usual = min(USUAL_RATE, _USUAL_STEPS / racer.max_rounds)
             racer.rate = max(model.learning_rate, usual)
             racer.n_leaves = model.num_leaves
-    return list(found.values())
+    return list(by_key.values())
 
 
 def is_rounds(name: str) -> bool:
@@ -79,7 +82,10 @@ def is_rounds(name: str) -> bool:
 
 
 def comparable(params: Mapping[str, Any]) -> Hashable:
-    """What is equal for equal parameters of candidates."""
+    """A key that is equal for equal parameters of candidates.
+
+    Values that cannot be hashed are equal if they are the same object.
+    """
     return frozenset(
         (name, value if isinstance(value, Hashable) else id(value))
         for name, value in params.items()
@@ -87,7 +93,10 @@ def comparable(params: Mapping[str, Any]) -> Hashable:
 
 
 def _can_continue(model: LGBMModel) -> bool:
-    """Whether a fit can continue from stage to stage."""
+    """Whether a fit can continue from stage to stage of a race.
+
+    Not if its options are invalid, or its rounds depend on how many follow.
+    """
     try:
         for name in ("n_estimators", "num_leaves", "learning_rate"):
             OPTION[name].checked(getattr(model, name), "")
@@ -99,7 +108,10 @@ def _can_continue(model: LGBMModel) -> bool:
 class OwnFold:
     """The rows of a fold, cut, read and hashed once, for the fits of all candidates.
 
-    `SharedFits.model` finds these. ValueError if scores would not be scikit-learn's.
+    Such a fold evaluates the stages of a race without scikit-learn's calls, by a metric
+    of skgoss. The final call of scikit-learn then finds the fits in `SharedFits.model`.
+    ``pair`` has the training and the test rows, ``data`` are X and y, and ``name`` is
+    the scorer. ValueError if scores would not be scikit-learn's.
     """
 
     def __init__(
@@ -150,7 +162,10 @@ class OwnFold:
         }
 
     def _begin(self, settings: Settings) -> Fit:
-        """A fit with other options of trees, and without rounds."""
+        """The fit of a candidate, without rounds, from the data of the fold.
+
+        ``settings`` are the candidate's; they differ in options of trees only.
+        """
         new, old = vars(settings), vars(self._base.settings)
         changes = {name: new[name] for name in CHANGEABLE if new[name] != old[name]}
         fit = Fit.begin(self._base.prepared.with_options(changes), [])

@@ -39,9 +39,10 @@ class RacingSearch(SharedSearch):
     # Of a race: all candidates, and those that it kept.
     _racers: list[Racer]
     _running: list[Racer]
-    _pairs: Sequence[Any]  # the rows of folds
+    _pairs: Sequence[Any]  # the training and the test rows of each fold
+    # The folds that evaluate stages without scikit-learn; None: it evaluates them.
     _own_folds: list[OwnFold] | None
-    _screened: dict[Racer, Any]  # what a screening has made of candidates
+    _screened: dict[Racer, Any]  # the results of screened candidates on the first fold
 
     def _check_scoring(self) -> None:
         """Check that one score counts, before anything is fitted."""
@@ -55,6 +56,10 @@ class RacingSearch(SharedSearch):
         candidates: Iterable[Candidate],
         **context: Any,
     ) -> Any:
+        """Evaluate candidates in a race, or all of them, as ``strategy`` says.
+
+        ``evaluate_candidates`` is the function that scikit-learn passes to searches.
+        """
         if self.strategy != "race":
             return super()._evaluate(evaluate_candidates, candidates, **context)
         return self._race(evaluate_candidates, self._to_share(candidates))
@@ -62,7 +67,13 @@ class RacingSearch(SharedSearch):
     def _race(
         self, evaluate_candidates: Callable[..., Any], candidates: Sequence[Candidate]
     ) -> Any:
-        """Evaluate candidates stage by stage: see `race`."""
+        """Evaluate candidates stage by stage: see `race`.
+
+        Many candidates are screened on the first fold; those that survive race on all
+        folds. At the end, ``evaluate_candidates``, scikit-learn's function, evaluates
+        what the race kept: it finds the fits, and makes the results. After Ctrl-C, the
+        candidates that have scores are kept.
+        """
         shared, self._pairs = self._shared, self._rows_of_folds(*self._given)
         if not self._pairs:  # scikit-learn says it
             return evaluate_candidates(candidates)
@@ -93,13 +104,19 @@ class RacingSearch(SharedSearch):
     def _evaluated(
         self, evaluate_candidates: Callable[..., Any], compared: Iterable[Racer]
     ) -> Any:
-        """The results, which are what scikit-learn makes of the fits of candidates."""
+        """The results of scikit-learn for the kept candidates, the slowest ones first.
+
+        Each has the number of rounds that was best in the race.
+        """
         self._running = sorted(compared, key=lambda racer: -racer.cost)
         best = [racer.candidate(racer.best_rounds) for racer in self._running]
         return evaluate_candidates(best, cv=check_cv(self._pairs))
 
     def _compared_so_far(self, compared: list[Racer]) -> list[Racer]:
-        """The candidates that have scores; of a screening, the best one."""
+        """The candidates to keep after Ctrl-C: those that have scores.
+
+        In a screening, whose scores are of one fold and few rounds, only the best one.
+        """
         scored = [racer for racer in compared if racer.rounds]
         if scored and not self._shared.grows:
             return race.survivors(scored, 1)
@@ -134,10 +151,11 @@ class RacingSearch(SharedSearch):
             return None
 
     def _grow(self, running: Sequence[Racer], n_folds: int) -> dict[Racer, Any]:
-        """Let candidates grow to their next stage on the first folds.
+        """Train candidates to their next stage on the first ``n_folds`` folds.
 
-        Returns what ``_fit_and_score`` of scikit-learn returns, of each fold. If the
-        search is cancelled, candidates that have not got there are left out.
+        Returns what ``_fit_and_score`` of scikit-learn returns, for each candidate a
+        list over the folds, and notes the scores in the candidates. If the search is
+        cancelled, candidates that have not reached the stage are left out.
         """
         options, config = self._evaluation(), get_config()
 
@@ -169,7 +187,7 @@ class RacingSearch(SharedSearch):
     def _survivors(
         self, candidates: Sequence[Racer], stage: int, n_left: int
     ) -> list[Racer]:
-        """The best candidates after few rounds on the first fold."""
+        """The ``n_left`` best candidates after one more ``stage``, on one fold."""
         for racer in candidates:
             racer.stage = stage
         grown = self._grow(candidates, 1)
@@ -179,12 +197,15 @@ class RacingSearch(SharedSearch):
         return race.survivors(candidates, n_left)
 
     def _values(self, results: Iterable[Any]) -> NDArray[np.float64]:
-        """The scores that count."""
+        """The scores that count, (n_folds,), from scikit-learn's results of folds."""
         scores = [self._value(result["test_scores"]) for result in results]
         return np.array(scores, np.float64)
 
     def _value(self, scores: Any) -> float:
-        """The score that counts."""
+        """The score that candidates are compared by: that of ``refit`` among several.
+
+        ``scores`` is a number, or a dict by the names of scorers.
+        """
         if not isinstance(scores, Mapping):
             return scores
         if not (isinstance(self.refit, str) and self.refit in scores):
@@ -201,10 +222,12 @@ class RacingSearch(SharedSearch):
         out: Sequence[Any],
         more_results: Any = None,
     ) -> Any:
-        """Those of races have more keys.
+        """The results of a race, with more keys than scikit-learn's.
 
-        ``out`` ends with the results of candidates that the race kept. Before, there
-        may be results that Ctrl-C came too late for.
+        ``out`` ends with the results of candidates that the race kept, fold by fold;
+        before, there may be results that Ctrl-C came too late for. All candidates get a
+        row: those that were dropped have NaN where they were not evaluated. The private
+        method of scikit-learn makes ``cv_results_`` of them.
         """
         if self.strategy != "race":
             return super()._results(candidate_params, n_splits, out, more_results)
@@ -220,7 +243,7 @@ class RacingSearch(SharedSearch):
                 racer.note(self._values(results))
         # Rounding errors could make another number of rounds the best one below.
         params = [
-            racer.candidate(racer.best_rounds if racer.rounds else racer.most_rounds)
+            racer.candidate(racer.best_rounds if racer.rounds else racer.max_rounds)
             for racer in racers
         ]
         for racer in self._running:
@@ -242,18 +265,26 @@ class RacingSearch(SharedSearch):
 
 
 def prefix(estimator: Any) -> str:
-    """What the names of the parameters of the last of `last_steps` begin with."""
+    """The prefix of the parameters of the last step of nested estimators.
+
+    For example 'model__' for the step 'model' of a pipeline; "" without one.
+    """
     outer = list(last_steps(estimator))[:-1]
     names = [p.steps[-1][0] if isinstance(p, Pipeline) else "regressor" for p in outer]
     return "".join(f"{name}__" for name in names)
 
 
 def _batched(values: Sequence[Any], n: int) -> Iterator[Sequence[Any]]:
+    """The values, ``n`` at a time."""
     return (values[i : i + n] for i in range(0, len(values), n))
 
 
 def _left_out(value: Any) -> Any:
-    """What stands for the results of a fold that a candidate was not evaluated on."""
+    """NaN in place of each number in the results of a fold.
+
+    It stands for a fold that a candidate was not evaluated on. ``value`` are the
+    results of any other, which may be nested dicts.
+    """
     if isinstance(value, Mapping):
         return {name: _left_out(entry) for name, entry in value.items()}
     return np.nan

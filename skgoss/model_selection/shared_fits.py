@@ -67,7 +67,11 @@ def _has(estimator: Any, path: str) -> bool:
 
 
 def _advice(path: str, known: Collection[str]) -> str:
-    """What to write instead of an unknown parameter; "" if nothing is like it."""
+    """What to write instead of an unknown parameter; "" if nothing is like it.
+
+    ``path`` is its name with the steps before it, such as 'model__eta', and ``known``
+    are the names of all parameters. Other libraries' names of options count, too.
+    """
     step, separator, name = path.rpartition("__")
     advice = did_you_mean(_close_paths(path, known))
     is_ours = f"{step}{separator}num_leaves" in known
@@ -75,7 +79,10 @@ def _advice(path: str, known: Collection[str]) -> str:
 
 
 def _close_paths(path: str, known: Collection[str]) -> list[str]:
-    """The parameters that are most like one: in any step of a pipeline."""
+    """The parameters with the most similar names: in any step of a pipeline.
+
+    The same name in another step comes first; see `_advice` for the arguments.
+    """
     step, separator, name = path.rpartition("__")
     named = [other for other in known if other.rpartition("__")[2] == name]
     if named or step not in known:
@@ -97,25 +104,32 @@ def digest(*values: Any) -> str | None:
 class SharedFits:
     """What the fits of a search share.
 
-    `attach` lets the clones of an estimator ask it for their models. Data are the same
-    if their content is, so callers of ``fit`` need not pass keys.
+    scikit-learn's search clones its estimator for each fit. After `attach`, these
+    clones ask this object for their models. Data are recognized by a hash of their
+    content, so callers of ``fit`` need not pass keys.
     """
 
     def __init__(self) -> None:
         self.is_open = True  # clones share no more once it is closed
         self.n_threads = 1  # of each fit and prediction
-        self.keeps_models = False  # for fits of fewer rounds
-        self.grows = False  # whether fits are kept, and go on for more rounds
-        self.most_recent = 0  # the number of other results that are kept
-        self.most_in_leaf = 0  # the largest ``min_child_samples`` of the fits
+        # Whether models are kept, from which fits of fewer rounds are cut.
+        self.keeps_models = False
+        # Whether fits are kept, and continue for more rounds, as in a race.
+        self.grows = False
+        self.max_recent = 0  # the largest number of results in ``_recent``
+        self.max_child_samples = 0  # the largest ``min_child_samples`` of the fits
+        # Fits that continue, whole models, and the last bins and steps of pipelines.
         self._growing: dict[Key, Future[Any]] = {}
         self._models: dict[Key, Future[Any]] = {}
         self._recent: OrderedDict[Key, Future[Any]] = OrderedDict()
-        self._lock = threading.Lock()
-        self._one_by_one = threading.Lock()
+        self._lock = threading.Lock()  # for the dicts
+        self._one_by_one = threading.Lock()  # for fits that call functions of users
 
     def attach(self, estimator: Any) -> None:
-        """Let an estimator and its clones share their fits."""
+        """Make an estimator and its clones share their fits.
+
+        The steps of a pipeline are shared by its ``memory``, unless the user set one.
+        """
         for step in last_steps(estimator):
             if isinstance(step, LGBMModel):
                 step._shared = self
@@ -123,7 +137,7 @@ class SharedFits:
                 step.memory = SharedSteps(self)
 
     def close(self, estimator: Any) -> None:
-        """Let the estimator share nothing from now on."""
+        """Detach the estimator and its clones, and free all that was shared."""
         self.is_open = False
         self._models.clear()
         self._growing.clear()
@@ -141,7 +155,11 @@ class SharedFits:
         arguments: FitArguments,
         settings: Settings,
     ) -> Result:
-        """The model of an estimator that is being fitted."""
+        """The model of an estimator that is being fitted; what `_fit` would return.
+
+        There are three ways: continue a fit with the same data and options that has
+        fewer rounds (in a race), cut a kept model of at least as many rounds, or fit.
+        """
         key = data, *_ = self.key(X, y, arguments, settings)
         start = partial(self._prepare, estimator, X, y, arguments, settings, data)
         has_sets = arguments.eval_set is not None or arguments.eval_X is not None
@@ -170,7 +188,11 @@ class SharedFits:
     def key(
         self, X: Any, y: Any, arguments: FitArguments, settings: Settings
     ) -> tuple[str | None, str | None, Hashable]:
-        """What the columns, what all else that is passed, and what rounds depend on."""
+        """The key of a fit, in three parts, each a hash; None: it cannot be hashed.
+
+        The first is for the columns of X, the second for all else that is passed to
+        ``fit``, the third for the options that rounds depend on.
+        """
         passed = {k: v for k, v in vars(arguments).items() if v is not None}
         return (
             digest(X, arguments.feature_name, settings.categorical_feature),
@@ -200,6 +222,10 @@ class SharedFits:
         settings: Settings,
         data: str | None,
     ) -> AnyFit:
+        """A fit that has not begun, with the bins of earlier fits to the same data.
+
+        ``data`` is the key of ``X_of_fit``; None: it has none, so nothing is shared.
+        """
         # Fits that continue later hold the same rows, and not a copy each.
         X = self._once(self._recent, (data,), lambda: X_of_fit)
         return estimator._prepare(
@@ -211,9 +237,10 @@ class SharedFits:
         )
 
     def _fitted(self, n_rounds: int, fit: AnyFit) -> tuple[int, Result, Fit | None]:
-        """A number of rounds, the result of a fit, and the fit if it has a baseline.
+        """The entry of ``_models`` for a fit of ``n_rounds`` rounds.
 
-        The baseline hazard of fewer rounds needs the rows.
+        That is the number of rounds, the result, and the fit itself if its model has a
+        baseline hazard: for fewer rounds, it is computed again from the rows.
         """
         result = self._model_of(fit)
         if result[0].baseline is None:
@@ -223,6 +250,7 @@ class SharedFits:
         return n_rounds, result, fit
 
     def _model_of(self, fit: AnyFit) -> Result:
+        """Run the rounds of a fit, and return its result."""
         # Functions of users need not be thread-safe, and messages of several fits must
         # not be mixed.
         data, setup = fit.prepared.data, fit.prepared.setup
@@ -234,13 +262,15 @@ class SharedFits:
     def bins(self, data: str | None, *args: Any, **options: Any) -> BinnedDataset:
         """The bins of `BinnedDataset.build`, which fits of the same rows share.
 
-        Fits that differ in ``min_child_samples`` share them, too, unless that decides
-        which columns are left out.
+        ``data`` is the hash of the columns; the rest is passed to `build`. Bins leave
+        out columns with fewer nonzero values than ``min_child_samples``. They are made
+        for the largest value of all candidates; those with less can use them if no
+        column was left out that they could split.
         """
         columns, settings = args
 
-        def shared(least: int) -> BinnedDataset:
-            changed = replace(settings, min_child_samples=least)
+        def shared(min_child_samples: int) -> BinnedDataset:
+            changed = replace(settings, min_child_samples=min_child_samples)
 
             def build() -> BinnedDataset:
                 binned = BinnedDataset.build(columns, changed, **options)
@@ -250,10 +280,9 @@ class SharedFits:
             key = data, repr(changed), digest(options["weight"], options["rows"])
             return self._once(self._recent, key, build)
 
-        # Columns with too few values for a leaf are left out, but there are few.
-        least = settings.min_child_samples
-        binned = shared(max(least, self.most_in_leaf))
-        return binned if binned.filtered_rows < least else shared(least)
+        own = settings.min_child_samples
+        binned = shared(max(own, self.max_child_samples))
+        return binned if binned.filtered_rows < own else shared(own)
 
     def of_step(
         self,
@@ -279,7 +308,9 @@ class SharedFits:
     ) -> Any:
         """The result of this key, which one thread makes while others wait for it.
 
-        A part of the key that is None cannot be known, so nothing is shared.
+        ``results`` is one of the dicts of results, and ``make`` makes a new one. A part
+        of the key that is None is unknown, so nothing is shared. Of ``_recent``, the
+        result that was used longest ago is dropped if there are too many.
         """
         if None in key:
             return make()
@@ -288,7 +319,7 @@ class SharedFits:
             future = results.setdefault(key, Future())
             if results is self._recent:
                 self._recent.move_to_end(key)
-                if len(self._recent) > self.most_recent:
+                if len(self._recent) > self.max_recent:
                     self._recent.popitem(last=False)
         if is_new:
             try:
@@ -320,7 +351,12 @@ class SharedSteps:
 
 
 def are_rounds_alike(options: LGBMModel | Settings) -> bool:
-    """Whether the rounds of a fit do not depend on how many follow them."""
+    """Whether the first rounds of a fit are the same however many follow them.
+
+    Then a model of fewer rounds can be cut from one of more. Not so with dropout, which
+    changes earlier trees, forests, whose scores are means, and fits that choose their
+    number of rounds.
+    """
     return (
         options.boosting_type in ("gbdt", "goss")
         and options.folds is None
@@ -331,7 +367,10 @@ def are_rounds_alike(options: LGBMModel | Settings) -> bool:
 
 
 def options_of_rounds(settings: Settings) -> Hashable:
-    """The options that the rounds depend on; None if they cannot be compared."""
+    """A key of the options that the rounds depend on; None if it cannot be made.
+
+    All but the number of rounds and of threads.
+    """
     options = {k: v for k, v in vars(settings).items() if k not in _FREE}
     try:
         return frozenset(options.items())

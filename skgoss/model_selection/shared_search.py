@@ -49,13 +49,12 @@ class SharedSearch(SearchHooks):
     A search is fitted by a copy of it, whose estimator shares its fits.
     """
 
-    # Of the copy: what the fits share, what ends them, the limit and Ctrl-C that do so,
-    # and which candidate is evaluated when.
-    _shared: SharedFits
-    _scope: CancelScope
-    _limit: TimeLimit
-    _order: Sequence[int]
-    _given: Sequence[Any]  # the data
+    # Attributes of the copy that is fitted.
+    _shared: SharedFits  # what the fits share
+    _scope: CancelScope  # ends all fits at once
+    _limit: TimeLimit  # the time limit, and whether Ctrl-C was pressed
+    _order: Sequence[int]  # the number of the candidate that is evaluated first, ...
+    _given: Sequence[Any]  # X and y
 
     strategy: Strategy
     time_limit: float | None
@@ -121,6 +120,11 @@ class SharedSearch(SearchHooks):
         return self
 
     def _check_strategy(self, fit_params: Iterable[str]) -> None:
+        """Raise ValueError if ``strategy`` and ``time_limit`` do not fit together.
+
+        ``fit_params`` are the names of the arguments of fit, which may be those of a
+        step of a pipeline: ``step__callbacks``.
+        """
         if self.strategy not in get_args(Strategy):
             raise ValueError(
                 f"strategy must be 'all' or 'race', got {self.strategy!r}."
@@ -146,7 +150,11 @@ class SharedSearch(SearchHooks):
             )
 
     def _splitter(self, y: Any, params: Mapping[str, Any]) -> Any:
-        """The folds: a number means those that respect ``groups`` and ``time``."""
+        """The splitter of the folds: see ``cv`` and ``fit``.
+
+        A user's splitter stays as it is. A number, or None, means folds that keep
+        ``groups`` whole, and test later rows if ``time`` is passed.
+        """
         cv = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
         if not (self.cv is None or isinstance(self.cv, numbers.Integral)):
             return cv
@@ -155,7 +163,11 @@ class SharedSearch(SearchHooks):
         return cv if params.get("groups") is None else GroupKFold(cv.n_splits)
 
     def _chooses_inside(self, model: LGBMModel) -> bool:
-        """Whether the fit of a candidate may choose something on a part of the rows."""
+        """Whether a candidate's fit may hold out rows itself, to choose something.
+
+        That is by early stopping, folds or a preset, whether the estimator has them or
+        the grid varies them. Such fits get ``time``, too.
+        """
         params = self.get_params(deep=False)
         grids = params.get("param_grid", params.get("param_distributions"))
         grids = [grids] if isinstance(grids, Mapping) else grids
@@ -178,6 +190,11 @@ class SharedSearch(SearchHooks):
     def _search(
         self, run: Callable[..., None], evaluate_candidates: Callable[..., Any]
     ) -> None:
+        """Evaluate all candidates that scikit-learn's ``run`` lists.
+
+        ``run`` calls a function with candidates, once or several times, and reads the
+        results. This function is `_evaluate` with scikit-learn's own one for the fits.
+        """
         with self._scope.entered():
             run(partial(self._evaluate, evaluate_candidates))
         # The best candidate is fitted like any other estimator.
@@ -196,12 +213,15 @@ class SharedSearch(SearchHooks):
         return evaluate_candidates(ordered, **context)
 
     def _to_share(self, candidates: Iterable[Candidate]) -> Sequence[Candidate]:
-        """The candidates; decides how many threads and results their fits share."""
+        """The candidates as a list.
+
+        Sets the number of threads of each fit, and how many results are kept.
+        """
         candidates = list(candidates)
         n_folds = getattr(self.cv, "n_splits", 2)
         shared, n_fits = self._shared, max(1, len(candidates) * n_folds)
         shared.n_threads = at_once(n_fits, self.n_jobs)[1]
-        shared.most_recent = _KEPT_PER_FOLD * n_folds
+        shared.max_recent = _KEPT_PER_FOLD * n_folds
         return candidates
 
     def _planned(self, candidates: Sequence[Candidate]) -> tuple[list[int], bool]:
@@ -214,24 +234,24 @@ class SharedSearch(SearchHooks):
         """
         models = self._models(candidates)
         first_of_data: dict[Hashable, int] = {}
-        most_rounds: dict[Hashable, int] = {}
+        max_rounds: dict[Hashable, int] = {}
         keys = []
         for i, candidate in enumerate(candidates):
             data = comparable({k: v for k, v in candidate.items() if _changes_data(k)})
             rest = comparable({k: v for k, v in candidate.items() if not is_rounds(k)})
             n_rounds, cost = _cost(models[i])
             first_of_data.setdefault(data, i)
-            most_rounds[rest] = max(n_rounds, most_rounds.get(rest, 0))
+            max_rounds[rest] = max(n_rounds, max_rounds.get(rest, 0))
             keys.append((data, rest, n_rounds, cost))
         order = sorted(
             range(len(candidates)),
             key=lambda i: (
                 first_of_data[keys[i][0]],
-                keys[i][2] < most_rounds[keys[i][1]],
+                keys[i][2] < max_rounds[keys[i][1]],
                 -keys[i][3],
             ),
         )
-        return order, len(most_rounds) < len(candidates)
+        return order, len(max_rounds) < len(candidates)
 
     def _models(self, candidates: Iterable[Candidate]) -> list[Any]:
         """The estimator of each candidate; ValueError if a parameter does not exist."""
@@ -242,7 +262,9 @@ class SharedSearch(SearchHooks):
             models.append(model)
             least = getattr(model, "min_child_samples", None)
             if isinstance(least, int):
-                self._shared.most_in_leaf = max(least, self._shared.most_in_leaf)
+                self._shared.max_child_samples = max(
+                    least, self._shared.max_child_samples
+                )
         return models
 
     def _results(
@@ -252,7 +274,10 @@ class SharedSearch(SearchHooks):
         out: Sequence[Any],
         more_results: Any = None,
     ) -> Any:
-        """The results in the order of the candidates."""
+        """The results of scikit-learn, with candidates back in the user's order.
+
+        ``out`` has the results of all candidates, fold by fold, in the order `_order`.
+        """
         back = np.argsort(self._order)
         return super()._results(
             [candidate_params[i] for i in back],
@@ -263,14 +288,20 @@ class SharedSearch(SearchHooks):
 
 
 def _changes_data(path: str) -> bool:
-    """Whether a parameter changes the rows of the estimator, or their bins."""
+    """Whether a parameter changes the rows that reach the estimator, or their bins.
+
+    Options of bins do, and all parameters of other steps of a pipeline.
+    """
     name = path.rpartition("__")[2]
     name = parameters.CANONICAL_NAME.get(name, name)
     return name not in parameters.DEFAULTS or name in _BIN_OPTIONS
 
 
 def _cost(model: Any) -> tuple[int, float]:
-    """The number of rounds, and an estimate of the time of a fit."""
+    """The number of rounds, and an estimate of the time of a fit in any unit.
+
+    A value that is not an int counts as 0: the fit itself reports it.
+    """
     n_rounds, n_leaves = (
         value if isinstance(value := getattr(model, name, None), int) else 0
         for name in ("n_estimators", "num_leaves")

@@ -21,7 +21,7 @@ class FoldsByTime(GroupKFold):
         self.time = time
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Any]:
-        """The training and the test rows, of each fold."""
+        """The numbers of the training and of the test rows of each fold."""
         time = splits.checked_times(self.time, len(y))
         groups = splits.checked_groups(groups, len(y))
         pairs = splits.by_time(self.n_splits, time, groups, f"cv={self.n_splits}")

@@ -34,7 +34,7 @@ def test_candidates_that_differ_in_their_rounds_are_one():
     models = [LGBMRegressor(**params) for params in candidates]
     found = racers(candidates, models, "n_estimators")
     expected = [RATED[0][1], *(values for _, values in RATED[3:])]
-    assert [(r.most_rounds, r.rate, r.n_leaves, r.path) for r in found] == expected
+    assert [(r.max_rounds, r.rate, r.n_leaves, r.path) for r in found] == expected
     assert found[0].params == {"num_leaves": 5}
     assert found[0].candidate(9) == {"num_leaves": 5, "n_estimators": 9}
     assert found[1].candidate(9) == {"num_iterations": 9}
@@ -66,7 +66,7 @@ def test_candidates_that_differ_in_rounds_only_are_one_up_to_the_largest(limits)
     assert [(r.params, r.path) for r in found] == [
         ({"num_leaves": k}, "n_iter") for k in (3, 5)
     ]
-    assert [(r.most_rounds, r.n_leaves) for r in found] == [(60, 3), (60, 5)]
+    assert [(r.max_rounds, r.n_leaves) for r in found] == [(60, 3), (60, 5)]
 
 
 @pytest.mark.parametrize(

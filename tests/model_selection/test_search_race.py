@@ -64,7 +64,7 @@ def test_scores_are_those_of_fits_with_the_rounds_found():
 
 def screen(monkeypatch, least):
     """Let three candidates be many, which are screened until a few are left."""
-    monkeypatch.setattr("skgoss.several_fits.race._MOST_UNSCREENED", 2)
+    monkeypatch.setattr("skgoss.several_fits.race._MAX_UNSCREENED", 2)
     monkeypatch.setattr("skgoss.several_fits.race._LEFT_AFTER_SCREENING", least)
 
 

@@ -124,7 +124,7 @@ def test_fits_that_share_are_those_of_each_alone(case):
 def check_shared(options, arguments, rounds, mode):
     shared, calls = SharedFits(), []
     setattr(shared, mode, True)
-    shared.most_recent = 9
+    shared.max_recent = 9
     if "callbacks" in arguments:
         arguments = {"callbacks": [calls.append]}
     for n_rounds in rounds:
@@ -146,7 +146,7 @@ def check_shared(options, arguments, rounds, mode):
 
 def test_fits_that_go_on_hold_the_same_rows():
     shared = SharedFits()
-    shared.grows, shared.most_recent = True, 9
+    shared.grows, shared.max_recent = True, 9
     for n_leaves in (3, 4):
         model = LGBMRegressor(n_estimators=2, num_leaves=n_leaves)
         shared.attach(model)
@@ -158,7 +158,7 @@ def test_fits_that_go_on_hold_the_same_rows():
 
 def test_fits_of_other_data_share_nothing():
     shared = SharedFits()
-    shared.keeps_models, shared.most_recent = True, 99
+    shared.keeps_models, shared.max_recent = True, 99
     weight = np.arange(len(y)) % 3
     frame = pd.DataFrame(X).add_prefix("x")
     whole = np.digitize(X, [-0.03, 0.0, 0.03]) * 1.0
@@ -193,7 +193,7 @@ def test_fits_of_other_data_share_nothing():
 def test_models_are_kept_only_for_fits_of_fewer_rounds(monkeypatch):
     rounds = counted(monkeypatch, Boosting, "boost")
     shared = SharedFits()
-    shared.most_recent = 9
+    shared.max_recent = 9
     for n_boosted in (6, 3):
         shared.keeps_models = n_boosted == 3 or shared.keeps_models
         rounds.clear()
@@ -214,7 +214,7 @@ def step(number):
 
 def test_results_used_last_are_kept():
     shared = SharedFits()
-    shared.most_recent = 2
+    shared.max_recent = 2
     for number in (1, 2, 1, 3, 1, 2):
         assert shared.of_step(step, (), number) == number
     assert CALLS == [1, 2, 3, 2]
@@ -227,7 +227,7 @@ def add(*numbers, **more):
 
 def test_steps_differ_in_all_that_is_not_ignored():
     shared = SharedFits()
-    shared.most_recent = 9
+    shared.max_recent = 9
     results = [
         shared.of_step(add, ["loud"], first, other=other, loud=loud)
         for first, other, loud in [(1, 2, 4), (1, 2, 8), (1, 3, 8), (2, 2, 4)]
@@ -237,7 +237,7 @@ def test_steps_differ_in_all_that_is_not_ignored():
 
 def test_an_error_is_that_of_all_who_wait():
     shared = SharedFits()
-    shared.most_recent = 1
+    shared.max_recent = 1
     for _ in range(2):
         with pytest.raises(ZeroDivisionError):
             shared.of_step(divmod, (), 1, 0)
@@ -252,7 +252,7 @@ def cancelled_once(number):
 
 def test_what_was_cancelled_is_made_again():
     shared = SharedFits()
-    shared.most_recent = 1
+    shared.max_recent = 1
     with pytest.raises(Cancelled):
         shared.of_step(cancelled_once, (), 7)
     assert [shared.of_step(cancelled_once, (), 7) for _ in range(2)] == [7, 7]

@@ -46,7 +46,9 @@ _CRPS_LEVELS = (np.arange(99) + 0.5) / 99
 class Distribution:
     """One row of the table of distributions.
 
-    Its functions take one array for each parameter.
+    A row of data has one score for each parameter. The first one is the mean or another
+    place; the others are the *spread*, such as the logarithm of a scale. The functions
+    here take one array for each parameter.
     """
 
     parameters: dict[str, str]  # the name of each, and the link from its score
@@ -83,7 +85,11 @@ class Distribution:
         return [_linked(link, score, n_threads) for link, score in linked]
 
     def mean(self, scores: Floats, n_threads: int = 1) -> Floats:
-        """The mean of the targets of rows with these scores."""
+        """The predictions of rows with these scores, (n,): ``prediction``.
+
+        They are the means of the targets, or risks for event times. ``scores`` has the
+        shape (n_scores, n).
+        """
         return self.prediction(*self.parameters_of(scores, n_threads))
 
     def frozen(self, scores: Floats) -> Any:
@@ -109,7 +115,10 @@ class Distribution:
         return 2.0 / len(_CRPS_LEVELS) * total
 
     def log_tail(self, y: Floats, scores: Floats) -> Floats:
-        """The logarithm of the smaller tail probability of each target."""
+        """The logarithm of the smaller tail probability of each target, (n,).
+
+        ``scores``, (n_scores, n), are the raw scores of the rows.
+        """
         predicted = self.frozen(scores)
         # Both tails of a discrete distribution include the target itself.
         below = y - 1.0 if hasattr(predicted, "pmf") else y
@@ -117,7 +126,10 @@ class Distribution:
 
 
 def _linked(link: str, score: Floats, n_threads: int = 1) -> Floats:
-    """The parameter that a link makes of each score, clipped to ``LOG_LIMIT``."""
+    """The parameter that a link makes of each score, both (n,).
+
+    With the link 'exp', scores are clipped to ``LOG_LIMIT`` first.
+    """
     values = score[None].copy()
     if link == "exp":
         np.clip(values, -LOG_LIMIT, LOG_LIMIT, out=values)
@@ -154,7 +166,12 @@ def _lognormal_arguments(mu: Floats, sigma: Floats) -> dict[str, Floats]:
 def _failure_time(
     scipy: str, arguments: Callable[..., dict[str, Floats]], mu_concordance: float = 0.0
 ) -> Distribution:
-    """A distribution of event times, possibly interval-censored; the risk is -mu."""
+    """A distribution of event times, possibly interval-censored; the risk is -mu.
+
+    ``scipy`` and ``arguments`` are as in `Distribution`, and ``mu_concordance`` is the
+    self-concordance of the first score. The logarithm of the time is mu + sigma e, with
+    errors e of a fixed distribution (accelerated failure time).
+    """
     return Distribution(
         {"mu": "identity", "sigma": "exp"},
         scipy,
@@ -171,13 +188,18 @@ def _shape_and_scale(mu: Floats, sigma: Floats) -> dict[str, Floats]:
 
 
 def kernel_target(y: Floats) -> Floats:
-    """Targets as kernels read them: all lower bounds of event times, then the upper."""
+    """Targets as kernels read them.
+
+    Numbers, (n,), stay as they are. Of event times, (n, 2) or (n, 3), all lower bounds
+    come first, and then all upper ones, (2 n,).
+    """
     return y if y.ndim == 1 else np.ascontiguousarray(y[:, :2].T).ravel()
 
 
 def middle(y: Floats) -> Floats:
-    """The mean of the logarithms of the lower and the upper bound of each time.
+    """The logarithm of a time between the bounds of each event time, (n,).
 
+    ``y`` is (n, 2): lower and upper bounds. The result is the mean of their logarithms.
     It is finite: half the upper bound replaces a lower bound of 0, and the lower bound
     replaces an infinite upper one.
     """
@@ -272,8 +294,9 @@ def derivatives(
 ) -> Any:
     """The derivatives of the negative log-likelihood, and the Fisher information.
 
-    ``target`` is a `kernel_target`. Both results have the shape of the scores, and are
-    float32.
+    ``name`` is that of the objective, ``scores`` are (n_scores, n), and ``target`` is a
+    `kernel_target`. The result, (2, n_scores, n), has both, in float32; it is written
+    to the pair of arrays ``out`` if they are passed.
     """
     out = np.empty((2, *scores.shape), dtype=np.float32) if out is None else out
     kind = loss_kernels.DISTRIBUTIONS[name]
@@ -282,9 +305,13 @@ def derivatives(
 
 
 def learning_scores(name: str, scores: Floats, optimism: float) -> Floats:
-    """The scores at which the first score takes its derivatives.
+    """The scores at which the derivatives by the first score are taken.
 
-    Errors of new rows are larger than those of training rows by exp(``optimism``).
+    They are the scores, (n_scores, n), except for the logarithm of the scale in some
+    distributions: a wider scale lets outliers pull less (``widening``), and the scale
+    of errors on training rows is smaller than that on new rows
+    (``uses_training_spread``). Errors of new rows are larger than those of training
+    rows by exp(``optimism``).
     """
     distribution = DISTRIBUTIONS[name]
     added = distribution.widening
@@ -302,10 +329,12 @@ def with_errors(
 ) -> Floats:
     """Scores with which the errors of rows are larger by exp(``log_ratio``).
 
-    A smaller scale makes errors larger: ``error_shifts`` are added to the scores, times
-    ``log_ratio``. For counts, the mean determines a part of the spread. So the mean
-    moves away from the target, too: with the Newton step s to the target, its logarithm
-    changes by -sign(s) log(1 + (ratio - 1) |s| / (1 + |s| / 2)).
+    Errors on new rows are larger than on training rows. The spread learns as if the
+    training errors were as large, which moved scores achieve without new targets: a
+    smaller scale makes errors larger, relative to it. ``error_shifts`` are added to the
+    scores, times ``log_ratio``. For counts, the mean determines a part of the spread.
+    So the mean moves away from the target, too: with the Newton step s to the target,
+    its logarithm changes by -sign(s) log(1 + (ratio - 1) |s| / (1 + |s| / 2)).
     """
     error_shifts = np.array(DISTRIBUTIONS[name].error_shifts)
     moved = scores + log_ratio * np.append(0.0, error_shifts[1:])[:, None]

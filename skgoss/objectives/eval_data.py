@@ -50,9 +50,11 @@ class EvalData(NamedTuple):
         return None if self.partition is None else self.partition.collectives
 
     def select_output(self, number: int, first: int, stop: int) -> EvalData:
-        """The data of one of several outputs, and its scores ``first : stop``.
+        """The data of one of several outputs: targets, or quantiles of one target.
 
-        Rows whose target is missing are left out.
+        ``number`` is that of the output, whose scores are those from ``first`` to
+        ``stop - 1``. Rows whose target is missing are left out. If there is one target,
+        only the scores are chosen.
         """
         scores = self.scores[first:stop]
         if self.y.ndim == 1:
@@ -81,7 +83,8 @@ class EvalData(NamedTuple):
     def on_all_rows(self, compute: Callable[[EvalData], Any]) -> Any:
         """The result of a function of the rows of all processes, in order.
 
-        The first process alone gets them and calls the function.
+        The first process alone gathers the rows and calls the function; all processes
+        get the result. All call this at the same time.
         """
         partition = self.partition
         if partition is None or partition.is_alone:
@@ -108,7 +111,10 @@ class EvalData(NamedTuple):
         )
 
     def summed(self, total: NDArray[np.int64]) -> float:
-        """An exact sum over the rows of all processes, rounded once."""
+        """An exact sum over the rows of all processes, rounded once.
+
+        ``total`` is that of this process, as the integers of `exact_sum`. It changes.
+        """
         if self.partition is not None:
             self.partition.collectives.all_reduce(total)
         return exact_sum.rounded(total)
@@ -123,7 +129,7 @@ class EvalData(NamedTuple):
         return values if self.queries is None else self.queries.all_gather(values)
 
     def query_weights(self) -> Floats | None:
-        """The weights of the queries of all processes; None: ones."""
+        """The weights of the queries of all processes, (n_queries,); None: ones."""
         assert self.boundaries is not None
         weights = ranking.query_weights(self.weight, self.boundaries)
         return None if weights is None else self.gather_query_values(weights)

@@ -25,7 +25,8 @@ class Likelihood:
     Hessians are the Fisher information. The spread, which is all scores but the first,
     makes half Newton steps, and learns from errors that are larger than those of
     training rows by ``exp(optimism)``, as errors of new rows are. The steps of each
-    score are multiplied by 1 - ``shrinkage``, (n_scores,).
+    score are multiplied by 1 - ``shrinkage``, (n_scores,). Both are 0 at first, and
+    change from round to round (`skgoss.training.spread`). ``y`` is a `kernel_target`.
     """
 
     def __init__(self, name: str, y: Floats, n_scores: int) -> None:
@@ -59,11 +60,12 @@ class Likelihood:
         return distributions.derivatives(self.name, self.y, scores, n_threads)
 
     def spread_derivatives(self, scores: Floats, n_threads: int) -> Any:
-        """The derivatives and the information of all scores but the first.
+        """The derivatives and the Fisher information of all scores but the first.
 
-        All far errors count as they do on average: `Distribution.far`. This is the
-        likelihood of targets that are censored there: C. Diks, V. Panchenko and D. van
-        Dijk, "Likelihood-Based Scoring Rules for Comparing Density Forecasts in
+        The result is (2, n_scores - 1, n_rows). All far errors count as they do on
+        average in the distribution, so that outliers do not decide the scale. This is
+        the likelihood of targets that are censored there: C. Diks, V. Panchenko and
+        D. van Dijk, "Likelihood-Based Scoring Rules for Comparing Density Forecasts in
         Tails", Journal of Econometrics 163, 2011. Scores beyond their limits have no
         effect, so derivatives that would move them farther are set to 0.
         """
@@ -126,7 +128,11 @@ class Custom:
             self._store(what, values, out)
 
     def _store(self, what: str, values: Any, out: Singles) -> None:
-        """Check the gradient or the hessian, and write it in the order of rows."""
+        """Check what the function has returned, and write it in the order of rows.
+
+        ``what`` is "gradient" or "hessian", ``values`` are (n,), (n, n_scores) or flat
+        class by class, and ``out`` is (n_scores, n).
+        """
         check_unmasked(values, f"The {what} of the objective function {self.name!r}")
         values = np.asarray(values)
         if values.dtype.kind not in "biuf":

@@ -32,7 +32,7 @@ _PRIOR = 4.0
 
 
 def most_likely(name: str, rows: TrainingRows) -> Floats:
-    """The scores that maximize the likelihood of all targets: one for each parameter.
+    """The constant scores that maximize the likelihood of all targets, (n_scores,).
 
     This is Newton's method with the Fisher information (Fisher scoring). Its steps are
     limited as those of leaves are: see `Objective.longest_steps`.
@@ -71,7 +71,11 @@ def most_likely(name: str, rows: TrainingRows) -> Floats:
 def newton_step(
     y: Floats, scores: Floats, name: str, n_threads: int
 ) -> tuple[Floats, Floats]:
-    """The Newton step of the first score of each row, and its Fisher information."""
+    """The Newton step of the first score of each row, and its Fisher information.
+
+    Both are (n,). ``y`` are the targets, ``scores`` (n_scores, n). The step is 0 where
+    there is no information.
+    """
     slopes, information = derivatives(name, kernel_target(y), scores, n_threads)
     first = information[0].astype(np.float64)
     return np.divide(-slopes[0], first, out=np.zeros(len(y)), where=first > 0), first
@@ -92,7 +96,11 @@ def calibrated(
     center = np.array([rows.sum_of(score) / n_rows for score in scores[1:]])
 
     def mapping(change: Floats) -> tuple[Floats, Floats]:
-        """Factors and constants for changes of the factors, then of the mean scores."""
+        """The factors and constants, (n_scores,), that a vector of changes stands for.
+
+        Its first half is what factors differ from 1 by, its second half what the mean
+        scores change by.
+        """
         factors = 1.0 + change[:n_spreads]
         added = center * (1.0 - factors) + change[n_spreads:]
         return np.append(1.0, factors), np.append(0.0, added)

@@ -108,9 +108,10 @@ IDENTITY = Link()
 def row_link(
     link: Link, n_scores: int, *, both: bool = False
 ) -> link_kernels.RowLink | None:
-    """The link of rows with ``n_scores`` scores; None if only `transform` supports it.
+    """The link that kernels apply row by row; None if only `transform` supports it.
 
-    With ``both``, the one prediction p of a row becomes two: 1 - p and p.
+    ``n_scores`` is the number of scores of a row. With ``both``, the one prediction p
+    of a row becomes two: 1 - p and p.
     """
     if link.levels or link.distribution is not None:
         return None
@@ -149,7 +150,10 @@ def transform(
 
 
 def _restored_link(state: Any) -> tuple[Link, int]:
-    """The link of one of several targets, and the number of its scores."""
+    """The link of one of several targets, and the number of its scores.
+
+    ``state`` is an entry of ``parts``: kind, slope, number of scores. It is checked.
+    """
     if not isinstance(state, list | tuple) or len(state) != 3:
         raise ValueError("the parts of the link must have three entries each")
     kind, slope, n = state

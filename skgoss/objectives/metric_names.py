@@ -81,6 +81,8 @@ def chosen(
 ) -> tuple[list[str], list[Callable[..., Any]]]:
     """The names and functions of a fit's metrics: see `names_and_functions`.
 
+    ``metric`` is the argument of ``fit``, ``option`` the value of the option `metric`,
+    and ``objective`` a name, or None for a function, which has no default metric.
     The metrics of the argument ``metric`` come first, then those of the ``option``. If
     the option has none, or neither has a name, the objective's default metric is added,
     unless one of the names is 'None' or a synonym of it.
@@ -99,7 +101,9 @@ def chosen(
 def begins_with_function(metric: Any, option: Any) -> bool:
     """Whether the first metric that the user has passed to a fit is a function.
 
-    As in LightGBM, metrics named by the ``option`` come before functions.
+    Early stopping by the first metric then uses it. ``metric`` is the argument of
+    ``fit``, ``option`` the value of the option `metric`. As in LightGBM, metrics that
+    the option names come before functions.
     """
     passed = [
         item
@@ -142,7 +146,8 @@ def make(
     out with an UnusedParameterWarning, or raises ValueError if ``refuses_unknown``. A
     metric that does not fit the task raises ValueError. If the task ``classifies``,
     the names of a metric for two classes and for more classes are interchangeable.
-    ``ranks``: whether there are queries.
+    ``ranks``: whether there are queries. ``link`` is the function from raw scores to
+    predictions; None: metrics get raw scores.
     """
     made: list[Metric] = []
     synonyms = _CLASS_SYNONYMS[n_scores > 1] if classifies else {}
@@ -150,12 +155,12 @@ def make(
     # The levels that each metric already has from earlier names; {None}: no levels.
     done: dict[str, set[int | None]] = {}
     for passed in names:
-        word = passed.lower()
-        if word in NOT_BUILT_IN:
+        lower = passed.lower()
+        if lower in NOT_BUILT_IN:
             continue
-        name, levels = _name_and_levels(word, synonyms)
+        name, levels = _name_and_levels(lower, synonyms)
         task = None if name is None else METRICS[name].task
-        is_foreign = word in other_libraries.ACCEPTED_METRICS
+        is_foreign = lower in other_libraries.ACCEPTED_METRICS
         if name is None or (is_foreign and task not in tasks):
             advice = (
                 f"{_advice(passed, tasks)} Use one of {', '.join(METRICS)},"
@@ -188,7 +193,11 @@ def make(
 
 
 def _advice(unknown: str, tasks: Sequence[str]) -> str:
-    """What to use instead of an unknown metric, or "" if nothing is close."""
+    """What to use instead of an unknown metric, or "" if no name is close.
+
+    Names of other libraries, such as scikit-learn's scorers, have an answer, too.
+    ``tasks`` are those whose metrics the fit can compute.
+    """
     names = [
         name
         for name in _CANONICAL_NAMES
@@ -209,6 +218,7 @@ def _name_and_levels(
 ) -> tuple[str | None, tuple[int, ...] | None]:
     """The canonical name and the levels: 'ndcg' and (1, 3) for 'ndcg@1,3'.
 
+    ``synonyms`` are names that mean another metric in a classifier, such as 'logloss'.
     The name is None if it is unknown; the levels are None if the name has none.
     """
     stem, at, tail = passed.partition("@")
@@ -239,7 +249,11 @@ def _with_levels(settings: Settings, levels: tuple[int, ...]) -> Settings:
 
 
 def _tasks(settings: Settings, n_scores: int, ranks: bool) -> Sequence[str]:
-    """The tasks whose metrics a fit can compute."""
+    """The tasks whose metrics a fit can compute: see `MetricSpec.task`.
+
+    They depend on the objective, the number of scores of a row, and on whether there
+    are queries (``ranks``).
+    """
     spec = OBJECTIVES.get(str(settings.objective))
     if spec is not None and spec.task == "survival":
         return "survival", "cox" if spec.distribution is None else "likelihood"

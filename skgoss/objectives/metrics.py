@@ -47,7 +47,10 @@ Floats = NDArray[np.float64]
 
 
 def _sum(loss: str, data: EvalData, parameter: float = 0.0) -> float:
-    """The weighted sum of a loss over the rows of all processes, rounded once."""
+    """The weighted sum of a loss over the rows of all processes, rounded once.
+
+    ``loss`` is its name in the kernels, and ``parameter`` the number that it takes.
+    """
     total = loss_kernels.sum_values(
         loss_kernels.VALUES[loss],
         data.y,
@@ -62,7 +65,11 @@ def _sum(loss: str, data: EvalData, parameter: float = 0.0) -> float:
 def mean_loss(
     loss: str, parameter: str | None = None
 ) -> Callable[[EvalData, Settings], float]:
-    """The metric that is the mean of a loss, with the option that the loss takes."""
+    """The metric that is the mean of a loss.
+
+    ``loss`` is its name in the kernels. ``parameter`` is the name of the option whose
+    value the loss takes, such as 'alpha'; None: it takes none.
+    """
 
     def compute(data: EvalData, settings: Settings) -> float:
         value = 0.0 if parameter is None else getattr(settings, parameter)
@@ -269,7 +276,11 @@ def _auc_mu_costs(weights: Sequence[float] | None, n_classes: int) -> Floats:
 
 
 def ndcg(data: EvalData, settings: Settings, *, averages_ties: bool = True) -> Floats:
-    """NDCG of each query, (n_levels, n_queries)."""
+    """NDCG of each query, (n_levels, n_queries); NaN for queries without gains.
+
+    The levels k of NDCG@k are ``eval_at``. ``averages_ties``: documents with equal
+    scores count as the mean over their orders, else in the order of their rows.
+    """
 
     def graded_queries() -> ranking.GradedQueries:
         assert data.boundaries is not None
@@ -289,15 +300,18 @@ def ndcg(data: EvalData, settings: Settings, *, averages_ties: bool = True) -> F
 def mean_average_precision(
     data: EvalData, settings: Settings, *, averages_ties: bool = True
 ) -> Floats:
-    """Average precision of each query, (n_levels, n_queries)."""
+    """Average precision of each query, (n_levels, n_queries).
+
+    Documents with a label above 0.5 are relevant. For the rest see `ndcg`.
+    """
     assert data.boundaries is not None
-    at = np.array(settings.eval_at, dtype=np.int64)
-    precision = np.empty((len(at), len(data.boundaries) - 1))
+    levels = np.array(settings.eval_at, dtype=np.int64)
+    precision = np.empty((len(levels), len(data.boundaries) - 1))
     precision_of_queries(
         data.scores[0],
         data.cached("relevant", lambda: (data.y > 0.5).astype(np.uint8)),
         data.boundaries,
-        at,
+        levels,
         averages_ties,
         data.n_threads,
         precision,
@@ -479,7 +493,11 @@ class Metric:
             )
 
     def _by_level(self, values: Any, data: EvalData) -> Iterable[tuple[str, float]]:
-        """Names such as 'ndcg@5' or 'interval_width@0.8', and their values."""
+        """The names and values of a metric with levels, such as 'ndcg@5'.
+
+        ``values`` are those of ``spec.compute``: one for each interval, or for each
+        level and query, whose mean over the queries is taken.
+        """
         if self.spec.task == "ranking":
             weight = data.cached("query weights", data.query_weights)
             values = data.gather_query_values(values)

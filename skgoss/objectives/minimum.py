@@ -51,7 +51,7 @@ def minimum(
 
 
 def _updated(inverse: Floats, step: Floats, slope_change: Floats) -> Floats:
-    """The inverse Hessian after a step.
+    """The approximation of the inverse Hessian after a step, the BFGS update.
 
     For the inverse Hessian H, the step s and the change y of the gradient, it is
 

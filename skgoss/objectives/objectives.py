@@ -57,7 +57,7 @@ class TargetRange:
     def outside(
         self, y: Floats, collectives: Collectives = ALONE
     ) -> tuple[float, float] | None:
-        """The smallest and the largest target of all processes.
+        """The smallest and the largest target of all processes, if one is not allowed.
 
         None if both are in the range. Unlike `contains`, it neither excludes ``high``
         from an open range nor checks whether targets are whole.
@@ -133,7 +133,10 @@ class TrainingRows:
         return self.weight.astype(np.uint32) if is_frequency else None
 
     def weights_by_class(self, codes: Sequence[int]) -> Floats:
-        """(n_codes, 2): the weight of the rows of each class, and of all other rows."""
+        """The weight of the rows of each class, and of all other rows, (n_codes, 2).
+
+        ``codes`` are the numbers of the classes, as ``y`` holds them.
+        """
         if self.weight is None and self.partition.collectives.n_ranks == 1:
             n = np.array([np.count_nonzero(self.y == code) for code in codes], float)
             return np.stack([n, len(self.y) - n], axis=1)
@@ -166,7 +169,7 @@ def _log_mean(rows: TrainingRows, settings: Settings) -> float:
 
 
 def _expectile(rows: TrainingRows, settings: Settings) -> float:
-    """The expectile ``alpha``, by Newton's method.
+    """The expectile ``alpha`` of the targets, by Newton's method.
 
     Each step from a center leads to the weighted mean of the targets, with the weight
     ``alpha`` above the center and 1 - ``alpha`` below. It stops at a repeated center.
@@ -184,7 +187,7 @@ def _expectile(rows: TrainingRows, settings: Settings) -> float:
 
 
 def _expectile_parameters(settings: Settings) -> tuple[float, float]:
-    """The level, and the smallest hessian of a row.
+    """The two parameters of the expectile loss: the level a, and the smallest hessian.
 
     If a step crosses the target, the second derivative changes from 2 (1 - a) to 2 a,
     or the reverse, so a step could increase the loss. If hessians are at least the
@@ -260,9 +263,10 @@ class ObjectiveSpec:
     def start_with_offset(
         self, rows: TrainingRows, settings: Settings, scores: Floats
     ) -> float | None:
-        """The best constant to add to the scores of rows, which GLMs call an offset.
+        """The best constant to add to start scores that the user passes.
 
-        None if there is no formula for it. With the link exp, the derivative of the
+        ``scores``, (n,), are these start scores, which GLMs call an offset. None if
+        there is no formula for the constant. With the link exp, the derivative of the
         deviance by the constant c is 0 where
 
             exp(c) = sum(w exp((1 - power) s) y) / sum(w exp((2 - power) s)),
@@ -277,12 +281,15 @@ class ObjectiveSpec:
         weight = function_kernels.exp((2.0 - power) * (scores - center))
         weight *= 1.0 if rows.weight is None else rows.weight
         relative = rows.y * function_kernels.exp(center - scores)
-        found = _log_mean(replace(rows, y=relative, weight=weight), settings)
-        return found - center
+        constant = _log_mean(replace(rows, y=relative, weight=weight), settings)
+        return constant - center
 
     @property
     def options(self) -> tuple[str, ...]:
-        """The options that it reads, of those that only some objectives read."""
+        """The names of the options that this objective reads, but not all objectives.
+
+        The documentation lists them with the objective.
+        """
         flags = {
             self.option: self.option is not None,
             "reg_sqrt": self.learns_roots,
@@ -304,7 +311,10 @@ class ObjectiveSpec:
 
 
 def _distribution(name: str, **options: Any) -> ObjectiveSpec:
-    """The row of a distribution's negative log-likelihood."""
+    """The row of a distribution's negative log-likelihood in the table.
+
+    ``name`` is its name in `DISTRIBUTIONS`, and ``options`` are other attributes.
+    """
     parameters = DISTRIBUTIONS[name].parameters
     kind = "an accelerated failure time" if "task" in options else "a distribution"
     return ObjectiveSpec(
@@ -563,21 +573,21 @@ NOT_BUILT_IN = ("none", "null", "custom", "na")
 
 def canonical_name(objective: str) -> str:
     """The name in ``OBJECTIVES`` of a name or alias in any case; else ValueError."""
-    word = objective.lower() if isinstance(objective, str) else None
-    if word in NOT_BUILT_IN:
+    lower = objective.lower() if isinstance(objective, str) else None
+    if lower in NOT_BUILT_IN:
         raise ValueError(
             f"objective={objective!r} means a custom objective: pass a function that "
             "returns the gradient and the hessian."
         )
-    if word not in ALIASES:
-        instead = did_you_mean(other_libraries.OBJECTIVES.get(str(word), "").split())
+    if lower not in ALIASES:
+        instead = did_you_mean(other_libraries.OBJECTIVES.get(str(lower), "").split())
         # CatBoost's names have parameters after a colon, as in 'Quantile:alpha=0.9'.
-        advice = instead or hint(str(word).partition(":")[0], ALIASES)
+        advice = instead or hint(str(lower).partition(":")[0], ALIASES)
         raise ValueError(
             f"objective={objective!r} is not known.{advice} Use a function or one of"
             f" {', '.join(OBJECTIVES)}."
         )
-    return ALIASES[word]
+    return ALIASES[lower]
 
 
 def check_queries(name: str, has_queries: bool) -> None:
@@ -618,7 +628,9 @@ def is_survival(objective: Any) -> bool:
 def lightgbm_text(name: str, sigmoid: float, reg_sqrt: bool, n_scores: int) -> str:
     """The objective and its constants in LightGBM's text files: 'binary sigmoid:1'.
 
-    It is empty for distributions and survival, so that LightGBM predicts the scores.
+    ``name`` is the canonical name, ``sigmoid`` and ``reg_sqrt`` are options, and
+    ``n_scores`` is the number of scores of a row. Empty for distributions and survival,
+    so that LightGBM predicts the scores.
     """
     spec = OBJECTIVES[name]
     if spec.distribution is not None or spec.task == "survival":

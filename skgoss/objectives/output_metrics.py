@@ -14,7 +14,7 @@ from skgoss.parameters.settings import Settings
 
 
 class OutputMean:
-    """The mean of a metric over several outputs.
+    """The mean of a metric over several outputs: targets, or quantiles of one target.
 
     ``metrics`` are those of the outputs, ``n_scores`` their numbers of scores, and
     ``link`` is the function from the raw scores of all outputs to predictions.
@@ -29,7 +29,7 @@ class OutputMean:
         self.link = None if metrics[0].link is None else link
 
     def __call__(self, data: EvalData) -> list[Result]:
-        """The mean of the values."""
+        """The mean of the metric's values of all outputs, as a list of one result."""
         results = []
         for k, (metric, stop) in enumerate(zip(self.metrics, self.stop, strict=True)):
             start = self.stop[k - 1] if k else 0
@@ -59,8 +59,9 @@ def make(
     n_scores: Sequence[int],
     link: Link,
 ) -> list[Metric | OutputMean]:
-    """Make the metrics of several outputs from their names: see `metrics.make`.
+    """Make the metrics of several outputs from their names: see `metric_names.make`.
 
+    Outputs are targets, or quantiles of one target.
     Each of ``makers`` makes the metrics of one output from a name, and ``n_scores`` are
     the numbers of scores of the outputs. ``link`` is that of the raw scores of all
     outputs.

@@ -36,12 +36,14 @@ class GroupedRows:
 
 
 def percentiles(groups: GroupedRows, level: float, partition: RowPartition) -> Floats:
-    """Percentiles of groups of rows; 0.0 for groups without rows.
+    """The percentile of each group of rows, (n_groups,); 0.0 for groups without rows.
 
-    They have the lowest pinball loss. A percentile is the first of the sorted values
-    whose cumulative weight exceeds ``level`` times the total weight. If the weight of
-    the values before it equals that product, it is the mean of this value and the one
-    before. For example, the levels 0.5 and 0.6 of the values 1, 2, 3, 4 are 2.5 and 3.
+    ``level`` is between 0 and 1. A group may be a leaf with rows in all processes.
+    Percentiles have the lowest pinball loss. A percentile is the first of the sorted
+    values whose cumulative weight exceeds ``level`` times the total weight. If the
+    weight of the values before it equals that product, it is the mean of this value and
+    the one before. For example, the levels 0.5 and 0.6 of the values 1, 2, 3, 4 are 2.5
+    and 3.
 
     Whole weights are frequency weights: a row of weight 3 counts as three rows. The
     ``unit`` of a row is the weight of one of these. Rows with less than 2**-51 of the
@@ -109,28 +111,35 @@ class _Weighted:
         return list(map(int, sums))
 
     def position(self, g: int, total: int, level: float) -> int:
-        """The percentile is the first value whose cumulative weight is above this."""
+        """The cumulative weight above which the percentile of group ``g`` is reached.
+
+        ``total`` is the weight of the group in all processes, in grains.
+        """
         if self.interpolates[g]:
             return total - 1 - int(_from_top(total, level))
         return min(int(total * level), total - 1)
 
     def percentile(self, g: int, total: int, level: float) -> float:
-        """The percentile of a group."""
+        """The percentile of group ``g``, whose weight in all processes is ``total``.
+
+        ``here`` is the value at the `position`, ``previous`` the one before it: the
+        result is one of them, their mean, or between them by interpolation.
+        """
         position, before = self.position(g, total, level), int(self.before[g])
         rows = slice(self.start[g], self.start[g + 1])
         values, last = self.values[rows], self.start[g + 1] - self.start[g] - 1
         if self.weights is None:
             start, i = position, position - before
-            at = [min(max(i - 1, 0), last), min(i, last)]
-            previous, here = np.partition(values, at)[at].tolist()
+            both = [min(max(i - 1, 0), last), min(i, last)]
+            previous, here = np.partition(values, both)[both].tolist()
         else:
             order = np.argsort(values, kind="stable")
             grains = self.weights[rows][order]
             up_to = before + np.cumsum(grains)
             i = int(np.searchsorted(up_to, position, side="right"))
-            at = [min(max(i - 1, 0), last), min(i, last)]
-            previous, here = values[order[at]].tolist()
-            start = int(up_to[at[1]] - grains[at[1]])
+            both = [min(max(i - 1, 0), last), min(i, last)]
+            previous, here = values[order[both]].tolist()
+            start = int(up_to[both[1]] - grains[both[1]])
         if i == 0 and before > 0:
             previous = float(self.below[g])
         if self.interpolates[g]:
@@ -151,7 +160,12 @@ def _from_top(total: int, level: float) -> float:
 
 
 def _weighted(groups: GroupedRows, collectives: Collectives) -> _Weighted:
-    """The groups with the weights of rows in grains."""
+    """The groups with the weights of rows in grains: see `_Weighted`.
+
+    In a group whose weights are all whole, in all processes, the grain is 1, or the
+    unit's. Other weights are rounded to grains of about 2**-50 of the group's total;
+    rows without a grain are left out. All processes call this at the same time.
+    """
     rows, values, start = groups.rows, groups.values, groups.start
     n_groups = len(start) - 1
     is_whole = np.full(n_groups, True)
@@ -191,7 +205,11 @@ def _weighted(groups: GroupedRows, collectives: Collectives) -> _Weighted:
 def _gathered(
     groups: _Weighted, totals: list[int], level: float, partition: RowPartition
 ) -> _Weighted:
-    """The rows near the percentiles, gathered from all processes."""
+    """The rows near the percentiles, gathered from all processes.
+
+    What lies below them is summed up in ``before`` and ``below``. ``totals`` has the
+    weight of each group in all processes.
+    """
     position = [groups.position(g, total, level) for g, total in enumerate(totals)]
     collectives, weights = partition.collectives, groups.weights
     keys = ordered_keys(groups.values)

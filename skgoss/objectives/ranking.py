@@ -118,8 +118,9 @@ class PositionBias:
         self.learning_rate = settings.learning_rate
         sizes = np.bincount(position)
         order = np.argsort(position, kind="stable")
+        # By position: the rows of its documents, and their weights.
         self._rows = np.split(order, np.cumsum(sizes)[:-1])
-        self._weight = None if weight is None else [weight[at] for at in self._rows]
+        self._weight = None if weight is None else [weight[own] for own in self._rows]
         self._penalty = (
             sizes if weight is None else self._sums(np.ones(len(position)))
         ) * settings.lambdarank_position_bias_regularization
@@ -127,11 +128,17 @@ class PositionBias:
         self._by_round: dict[int, Singles] = {}
 
     def before(self, index: int) -> Singles:
-        """The biases before a round, by position."""
+        """The biases before the round with the number ``index``, by position.
+
+        They are 0 before the first round.
+        """
         return self._by_round.get(index, np.zeros(len(self._rows), dtype=np.float32))
 
     def learn(self, index: int, gradient: Singles, hessian: Singles) -> None:
-        """Compute the biases before the next round from the derivatives of a round."""
+        """Compute the biases before the next round from the derivatives of a round.
+
+        ``index`` is the number of the round, and the derivatives are (n,), unweighted.
+        """
         bias = self.before(index)
         slope = -self._sums(gradient) - bias * self._penalty
         curvature = self._sums(hessian) + self._penalty
@@ -139,12 +146,15 @@ class PositionBias:
         self._by_round[index + 1] = (bias + step).astype(np.float32)
 
     def _sums(self, values: NDArray[Any]) -> Floats:
-        """Weighted sums by position, rounded once: a weight of 2 equals two rows."""
+        """The weighted sum of ``values``, (n,), over the documents at each position.
+
+        It is rounded once: a weight of 2 equals two rows.
+        """
         weights: Sequence[Floats | None] = self._weight or [None] * len(self._rows)
         return np.array(
             [
-                exact_sum.weighted_sum(values[at].astype(np.float64), weight)
-                for at, weight in zip(self._rows, weights, strict=True)
+                exact_sum.weighted_sum(values[rows].astype(np.float64), weight)
+                for rows, weight in zip(self._rows, weights, strict=True)
             ]
         )
 
@@ -236,7 +246,7 @@ class GradedQueries:
         at: Sequence[int],
         n_threads: int = 1,
     ) -> None:
-        self.gain = gain
+        self.gain = gain  # 2**grade - 1, or the user's, of each document
         self.boundaries = boundaries
         self.at = np.asarray(at, dtype=np.int64)
         self.discount = ranking_kernels.discounts(boundaries)
@@ -244,7 +254,11 @@ class GradedQueries:
         self.ideal = self.dcg(gain, averages_ties=False, n_threads=n_threads)
 
     def dcg(self, scores: Floats, *, averages_ties: bool, n_threads: int = 1) -> Floats:
-        """The discounted cumulative gains by level and query."""
+        """The discounted cumulative gains, (n_levels, n_queries).
+
+        ``scores`` are those of the documents, sorted by query. For ``averages_ties``
+        see `ndcg`.
+        """
         values = np.empty((len(self.at), len(self.boundaries) - 1))
         ranking_kernels.dcg(
             scores,
@@ -277,9 +291,10 @@ class GradedQueries:
 
 
 def means_over_queries(values: Floats, weight: Floats | None) -> Floats:
-    """The means over the last axis; NaN, a query without relevant documents, counts 1.
+    """The means of a metric over the queries, which are the last axis of ``values``.
 
-    The mean is NaN if all queries are NaN.
+    NaN stands for a query without relevant documents, which counts as 1. The mean is
+    NaN if all queries are NaN. ``weight`` is that of the queries; None: ones.
     """
     are_empty = np.isnan(values)
     means = np.average(np.where(are_empty, 1.0, values), axis=-1, weights=weight)
@@ -289,7 +304,10 @@ def means_over_queries(values: Floats, weight: Floats | None) -> Floats:
 def query_weights(
     weight: Floats | None, boundaries: NDArray[np.int64]
 ) -> Floats | None:
-    """The weight of each query: the mean weight of its rows; None: all are 1."""
+    """The weight of each query: the mean weight of its rows; None: all are 1.
+
+    ``boundaries``, (n_queries + 1,), are the first row of each query, and the end.
+    """
     if weight is None:
         return None
     return np.add.reduceat(weight, boundaries[:-1]) / np.diff(boundaries)
@@ -311,8 +329,8 @@ def mean_ndcg(
     its rows.
     """
     gain = queries.gathered(gains(y, label_gain))
-    at = [k or int(queries.sizes.max())]
-    graded = GradedQueries(gain, queries.boundaries, at)
+    levels = [k or int(queries.sizes.max())]
+    graded = GradedQueries(gain, queries.boundaries, levels)
     values = np.nan_to_num(graded.ndcg(queries.gathered(scores))[0], nan=1.0)
     if weight is not None:
         weight = query_weights(queries.gathered(weight), queries.boundaries)

@@ -104,7 +104,10 @@ class PartialLikelihood:
         self.n_bits = 62 - int(max(n, self.weight.sum())).bit_length()
 
     def _risks(self, scores: Floats, n_threads: int) -> tuple[Floats, float]:
-        """The risks divided by the largest one, in order, and the largest score."""
+        """The risks, divided by the largest one, and the largest score.
+
+        Risks are in the order of `order`, at least exp(-60); ``scores`` are (1, n).
+        """
         score = scores[:, self.order]
         largest = float(score.max())
         score -= largest
@@ -115,8 +118,9 @@ class PartialLikelihood:
     def _sums(self, risk: Floats) -> tuple[Floats, Floats]:
         """The weighted risk of the rows at risk at each moment, and of its events.
 
-        The latter is computed for Efron's ties only. Each risk is a sum of two integers
-        times units, 2**-n_bits and 2**-(2 n_bits), whose cumulative sums are exact.
+        Both are (n_moments,), from the ``risk`` of each row. The latter is computed for
+        Efron's ties only, else 0. Each risk is a sum of two integers times units,
+        2**-n_bits and 2**-(2 n_bits), whose cumulative sums are exact.
         """
         at_risk, dying = np.zeros((2, len(self.first)))
         remainder, unit = risk * self.relative_weight, 1.0
@@ -153,8 +157,9 @@ class PartialLikelihood:
     def _hazards(self, at_risk: Floats, dying: Floats) -> Floats:
         """The sums over the events of each moment of 1 / risk and of 1 / risk^2.
 
-        With Efron's ties, two more sums are those for the rows whose event is at this
-        moment: of (1 - l / d) / risk and of ((1 - l / d) / risk)^2.
+        ``at_risk`` and ``dying``, (n_moments,), are those of `_sums`; the result is
+        (2, n_moments). With Efron's ties, two more sums are those for the rows whose
+        event is at this moment: of (1 - l / d) / risk and of ((1 - l / d) / risk)^2.
         """
         if not self.efron:
             # The weights of all rows at risk may be 0.
@@ -174,7 +179,7 @@ class PartialLikelihood:
         return sums
 
     def _cumulative(self, values: Floats) -> Floats:
-        """The cumulative sums of the values of the moments in each stratum."""
+        """The cumulative sums of ``values``, (n_moments,), in each stratum."""
         total = np.append(0.0, np.cumsum(values))
         return total[1:] - total[self.start]
 
@@ -220,7 +225,11 @@ class PartialLikelihood:
         return (exact_sum.weighted_sum(log_risk, d) - events) / float(weight.sum())
 
     def baseline(self, scores: Floats, n_threads: int = 1) -> Baseline:
-        """Breslow's estimate of the hazard of a row whose score is 0."""
+        """Breslow's estimate of the cumulative hazard of a row whose score is 0.
+
+        ``scores``, (1, n), are those of the rows. It has a step at each time of an
+        event, in each stratum.
+        """
         risk, largest = self._risks(scores, n_threads)
         hazards = self._hazards(*self._sums(risk))
         cumulative = self._cumulative(hazards[0]) * correct_rounding.exp(-largest)
@@ -269,15 +278,19 @@ class Baseline:
                 f" {labels.tolist()}, which are the strata in y whose events were seen."
             )
         chosen = [(label, self.stratum == label) for label in np.unique(number)]
-        return [(number == k, self.time[at], self.hazard[at]) for k, at in chosen]
+        return [(number == k, self.time[own], self.hazard[own]) for k, own in chosen]
 
     def survival(self, score: Floats, times: Floats, strata: Any = None) -> Floats:
-        """The probability that the event is after each time: (n_rows, n_times)."""
+        """The probability that the event is after each time: (n_rows, n_times).
+
+        S(t) = exp(-exp(score) H(t)), with the cumulative baseline hazard H. ``strata``
+        has the stratum of each row; None: there is only one.
+        """
         out = np.empty((len(score), len(times)))
         score = np.minimum(score, _MAX_SCORE)
         for rows, time, hazard in self._by_stratum(strata, len(score)):
-            at = np.searchsorted(time, times, side="right")
-            cumulative = np.append(0.0, hazard)[at]
+            n_before = np.searchsorted(time, times, side="right")
+            cumulative = np.append(0.0, hazard)[n_before]
             with np.errstate(over="ignore"):
                 out[rows] = exp(-exp(score[rows])[:, None] * cumulative)
         return out
@@ -285,7 +298,8 @@ class Baseline:
     def quantiles(self, score: Floats, levels: Floats, strata: Any = None) -> Floats:
         """The first times by which the probability of the event reaches the levels.
 
-        They are infinite for levels that are not reached.
+        (n_rows, n_levels); infinite for levels that are not reached. ``strata`` as in
+        `survival`.
         """
         out = np.empty((len(score), len(levels)))
         score = np.maximum(score, -_MAX_SCORE)

@@ -111,7 +111,9 @@ def brier(data: EvalData, settings: Settings) -> float:
 def _survival(name: str, scores: Floats, times: Floats) -> Floats:
     """The probability that the event is after each time, for a distribution of times.
 
-    It equals the likelihood of a row that is censored at that time.
+    It equals the likelihood of a row that is censored at that time. ``name`` is that
+    of the objective, ``scores`` are (n_scores, n_rows); the result is
+    (n_rows, n_times).
     """
     kind, n_rows = loss_kernels.DISTRIBUTIONS[name], scores.shape[1]
     losses = np.empty((len(times), n_rows))

@@ -1,4 +1,4 @@
-"""The objective of a fit: a loss joined with targets and weights.
+"""The objective of a fit: a loss joined with targets, weights and start scores.
 
 Gradients and hessians are not multiplied by sample weights. The engine does this in
 double precision when it sums them, so that whole weights are frequency weights. The
@@ -138,14 +138,15 @@ class Objective:
         return n_rows, exact_sum.weighted_sum(weight.ravel(), collectives=collectives)
 
     def self_concordance_of(self, number: int) -> float:
-        """The ``self_concordance`` of one score."""
+        """The ``self_concordance`` of the score with this number; 0: no limit."""
         return float(np.broadcast_to(self.self_concordance, self.n_scores)[number])
 
     def longest_steps(self, optimal: Floats, number: int) -> Floats:
-        """The longest steps of a score that cannot increase the loss.
+        """The longest steps of a score that cannot increase the loss, like ``optimal``.
 
-        They are log(1 + c |s|) / c, where c is the ``self_concordance``, and the
-        ``optimal`` steps s minimize the second-order approximation of the loss.
+        They are log(1 + c |s|) / c, where c is the ``self_concordance`` of the score
+        with this ``number``, and the ``optimal`` steps s minimize the second-order
+        approximation of the loss. Infinite if there is no limit.
         """
         bound = self.self_concordance_of(number)
         if not bound > 0:
@@ -176,9 +177,10 @@ class Objective:
             hessian_out[~self.trained] = 1.0
 
     def added_start(self, scores: Floats, n_threads: int) -> Floats:
-        """(n_scores,): the best constants to add to the start scores of the rows.
+        """The best constants to add to the start scores of the rows, (n_scores,).
 
-        All processes must call this at the same time.
+        ``scores``, (n_scores, n), are start scores that the user has passed. All
+        processes must call this at the same time.
         """
         if not self.adds_start:
             return np.zeros(self.n_scores)
@@ -309,9 +311,11 @@ def _joined(
 ) -> Objective:
     """An objective, with the fields that follow from the settings and the rows.
 
-    ``average`` is None if only score differences between rows matter, so that every
+    ``derivatives`` computes the gradients. ``average``, (n_scores,), are the best
+    constant scores; None: only score differences between rows matter, so that every
     constant is equally good. ``link`` is that of a callable; None: that of the built-in
-    objective ``name``. ``weighs_rows``: weights are a part of the loss.
+    objective ``name``. ``weighs_rows``: weights are a part of the loss. ``trained`` is
+    as in `Objective`; None: all scores are.
     """
     adds_start = average is not None and link is None
     average = np.zeros(1) if average is None else average
@@ -358,7 +362,7 @@ def _check_targets(name: str, spec: ObjectiveSpec, rows: TrainingRows) -> None:
 
 
 def _regression(name: str, settings: Settings, rows: TrainingRows) -> Objective:
-    """A regression objective with one score."""
+    """A regression objective with one score, by its row in the table of objectives."""
     spec = OBJECTIVES[name]
     if spec.has_level and not 0 < settings.alpha < 1:
         raise ValueError(
@@ -417,7 +421,7 @@ def _ranking(
 def _custom(
     settings: Settings, rows: TrainingRows, n_scores: int, queries: Queries | None
 ) -> Objective:
-    """An objective that is a function of the user."""
+    """An objective that is a function of the user, with start scores of 0."""
     function = gradients.Custom(settings.objective, rows.y, rows.weight, queries)
     objective = _joined(
         function.name,
@@ -434,7 +438,11 @@ def _custom(
 def _classification(
     name: str, settings: Settings, rows: TrainingRows, n_scores: int
 ) -> Objective:
-    """A classification objective, whose start scores follow from the class priors."""
+    """A classification objective, whose start scores follow from the class priors.
+
+    Classes that (almost) no rows or all rows have are not trained. 'multiclassova' is a
+    binary objective for each class.
+    """
     if name == "binary" and n_scores > 1:
         raise ValueError(
             f"objective='binary' is for two classes, but there are {n_scores}; use "
@@ -467,7 +475,10 @@ def _classification(
 
 
 def _binary_codes(name: str, rows: TrainingRows) -> Floats:
-    """The codes 0 and 1 of two classes whose labels are 0 and 1, or -1 and 1."""
+    """The codes 0 and 1 of two classes whose labels are 0 and 1, or -1 and 1.
+
+    ValueError for other labels, or if the objective is for more classes.
+    """
     are_1 = rows.y == 1.0
     if name == "binary" and rows.all(are_1 | (rows.y == 0.0)):
         return rows.y
@@ -484,8 +495,11 @@ def _label_weight(
 ) -> Floats:
     """The weights of rows by ``is_unbalance`` or ``scale_pos_weight``.
 
-    With ``is_unbalance``, positive and negative rows get the same total weight: the
-    weight of the less frequent ones is increased.
+    (n,), or (n_classes, n) if each class is trained against all others: positive rows
+    are those of the class. ``weights``, (n_codes, 2), are the weights of the rows of
+    each class of ``codes``, and of all other rows. With ``is_unbalance``, positive and
+    negative rows get the same total weight: the weight of the less frequent ones is
+    increased.
     """
     scale = settings.scale_pos_weight
     if settings.is_unbalance and scale != 1:

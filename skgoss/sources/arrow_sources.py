@@ -27,7 +27,10 @@ _SUFFIXES = {
 
 
 def format_of(path: Any) -> str | None:
-    """The format of the files of a path; None: pyarrow does not read them."""
+    """The format of the files of a path: 'parquet' or 'ipc'; None: another one.
+
+    A folder counts as one of Parquet files. The suffix decides, else the first bytes.
+    """
     name = os.fspath(path) if isinstance(path, os.PathLike) else path
     if not isinstance(name, str):
         return None
@@ -122,6 +125,7 @@ class FilesSource(Source):
 
     @cached_property
     def _n_rows(self) -> int:
+        """The number of rows of all files; if ``strict``, checks their columns, too."""
         self._stamps  # noqa: B018 - before anything is read
         if self._fragments is None:
             return self.dataset.count_rows()
@@ -138,6 +142,7 @@ class FilesSource(Source):
         return self._n_rows, len(self.names)
 
     def check_unchanged(self) -> None:
+        """Raise ValueError if a file has changed since it was first read."""
         for fragment, stamp in zip(self._fragments or (), self._stamps, strict=False):
             if _stamp(fragment) != stamp:
                 raise ValueError(
@@ -194,7 +199,7 @@ class FilesSource(Source):
 def _located(
     batches: Iterator[Any], location: str, read: Callable[[Any], Any]
 ) -> Iterator[Batch]:
-    """Convert batches by ``read``. Errors name the location."""
+    """Read batches, and convert each by ``read``; errors of both name the location."""
     while True:
         with errors_at(location):
             batch = next(batches, None)
@@ -205,7 +210,11 @@ def _located(
 
 
 def _row_group_batches(opened: Any, group: int, columns: list[str], size: int) -> Any:
-    """Batches of a row group; one without columns if only partitions are read."""
+    """Batches of at most ``size`` rows of a row group of a Parquet file.
+
+    ``group`` is its number, and ``columns`` are those to read. If there are none,
+    because all are in the names of folders, one batch has the right number of rows.
+    """
     import pyarrow
 
     if columns:
@@ -219,10 +228,10 @@ def _row_group_batches(opened: Any, group: int, columns: list[str], size: int) -
 
 
 def _conformed(batch: Any, schema: Any, keys: dict[str, Any]) -> Any:
-    """A batch with the columns of a schema.
+    """A batch with the columns of a schema, in its order and types.
 
-    The columns of a partition have the value of ``keys`` in all rows. Columns that the
-    file does not have are null.
+    ``keys`` are the columns in the names of folders, such as "year=2024": their value
+    holds for all rows. Columns that the file does not have are null.
     """
     import pyarrow
 
@@ -263,7 +272,7 @@ def _check_names(schema: Any) -> None:
 
 
 def _of_type(kind: Any) -> str:
-    """A type in an error; None: there is no such column."""
+    """What an error says of a column's type; None: there is no such column."""
     return "missing" if kind is None else f"of type {kind}"
 
 
@@ -273,7 +282,10 @@ def _name(fragment: Any) -> str:
 
 
 def _stamp(fragment: Any) -> Any:
-    """The type, size and time of a file, which show whether it has changed."""
+    """The type, size and time of a file, which show whether it has changed.
+
+    None if the fragment is not a file.
+    """
     filesystem = getattr(fragment, "filesystem", None)
     if filesystem is None or not getattr(fragment, "path", None):
         return None

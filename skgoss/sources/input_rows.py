@@ -57,6 +57,7 @@ def source(X: Any) -> Source | None:
 
 
 def _listed(X: Any) -> list[Any] | tuple[Any, ...]:
+    """The items of a list or tuple; other data as a list of one."""
     return X if isinstance(X, list | tuple) else [X]
 
 
@@ -65,6 +66,7 @@ def _is_list_of_sources(X: Any) -> bool:
 
 
 def _are_paths(X: Any) -> bool:
+    """Whether data are paths of files that pyarrow reads, at least one."""
     paths = _listed(X)
     return len(paths) > 0 and all(map(arrow_sources.format_of, paths))
 
@@ -75,6 +77,7 @@ def _is_pyarrow_dataset(X: Any) -> bool:
 
 
 def _is_function(X: Any) -> bool:
+    """Whether data are a function that makes readers, not a class or a container."""
     return callable(X) and not isinstance(X, type) and not hasattr(X, "__array__")
 
 
@@ -105,8 +108,8 @@ def shape(X: Any) -> tuple[int | None, int | None]:
 def loaded(X: Any) -> Any:
     """Data in memory.
 
-    Sources are read where they allow it, and lazy frames are collected. Other data are
-    returned as they are.
+    Sources are read where they allow it, else ValueError; lazy frames and Arrow streams
+    become data frames. Other data are returned as they are.
     """
     batches = source(X)
     if batches is not None:
@@ -148,7 +151,9 @@ def take(X: Any, rows: NDArray[np.int64]) -> Any:
 def side_by_side(first: Any, second: Any, names: Sequence[str] | None) -> Any:
     """A container like the first with the columns of both; None if that is impossible.
 
-    ``names`` are those of all columns, if ``first`` is a data frame.
+    It is impossible for data that are None or read in batches, and for values of
+    ``second`` that the container cannot hold. ``names`` are those of all columns, which
+    a data frame gets.
     """
     if any(X is None or is_source(X) for X in (first, second)):
         return None
@@ -172,7 +177,11 @@ def _numbers(X: Any) -> NDArray[Any] | None:
 
 
 def _with_columns(native: Any, second: Any, names: Sequence[str] | None) -> Any:
-    """A data frame with the columns of other data."""
+    """A data frame with the columns of other data added.
+
+    ``names`` are those of all columns. None if these are None, or if ``second`` is
+    neither numbers nor a data frame of the same library.
+    """
     left = nw.from_native(native, eager_only=True)
     frame = None if issparse(second) else dataframes.as_dataframe(second)
     if frame is None:

@@ -117,6 +117,7 @@ class FileState(NamedTuple):
         self._check(now.number != self.number or not is_changed)
 
     def _check(self, is_same: bool) -> None:
+        """Raise ValueError unless the file is the same."""
         if not is_same:
             raise ValueError(
                 f"{self.path}: the file has changed since it was first read."

@@ -1,4 +1,4 @@
-"""Rows that are read in batches."""
+"""Rows in chunks: a `Sequence` that users write, a memory map, or a list of arrays."""
 
 from __future__ import annotations
 
@@ -125,20 +125,21 @@ class ChunkSource(Source):
                 stop = min(start + n_joined, len(chunk))
                 self.check_unchanged()  # reading a map of a cut file ends the process
                 rows = np.empty((stop - start, self._shape[1]), self.dtype)
-                for at in range(start, stop, size):
+                for begin in range(start, stop, size):
                     check_needed()
-                    end = min(at + size, stop)
-                    location = f"Chunk {number} of data, rows {at} to {end - 1}"
+                    end = min(begin + size, stop)
+                    location = f"Chunk {number} of data, rows {begin} to {end - 1}"
                     with errors_at(location):
-                        batch = np.asarray(chunk[at:end])
-                    self._check(batch, number, end - at)
-                    rows[at - start : end - start] = batch
+                        batch = np.asarray(chunk[begin:end])
+                    self._check(batch, number, end - begin)
+                    rows[begin - start : end - start] = batch
                 yield Batch(rows, f"Chunk {number} of data")
 
     def loaded(self) -> NDArray[Any]:
         return np.concatenate([batch.rows for batch in self.batches()])
 
     def _batch_size(self, chunk: Any) -> int:
+        """The number of rows to ask a chunk for at a time; an array has no wish."""
         size = getattr(chunk, "batch_size", batch_rows(self._shape[1]))
         size = Sequence.batch_size if size is None else size
         if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1:
@@ -148,6 +149,7 @@ class ChunkSource(Source):
         return int(size)
 
     def _check(self, batch: NDArray[Any], number: int, n_rows: int) -> None:
+        """Check the shape and the dtype of what a chunk with this number returned."""
         if batch.shape != (n_rows, self._shape[1]):
             raise ValueError(
                 f"Chunk {number} of data must give an array of shape"
@@ -165,12 +167,14 @@ def _is_memory_map(X: Any) -> bool:
 
 
 def _listed(X: Any) -> list[Any] | tuple[Any, ...]:
+    """The chunks that data consist of; empty if they are neither one nor a list."""
     if isinstance(X, Sequence) or _is_memory_map(X):
         return [X]
     return X if isinstance(X, list | tuple) else []
 
 
 def _first_row(chunk: Any) -> NDArray[Any]:
+    """The first row of a chunk, (n_features,), which shows its dtype."""
     row = np.asarray(chunk[0])
     if row.ndim != 1:
         raise ValueError(

@@ -142,6 +142,7 @@ class RemainingColumns(Source):
         return self.source.shape[0], len(self.names)
 
     def select(self, names: list[str]) -> RemainingColumns:
+        """The source of the columns ``names``; taken columns are compared as before."""
         chosen = copy(self)
         # A column may be both, such as a weight of an evaluation set whose values the
         # training set learns from.
@@ -177,7 +178,10 @@ class RemainingColumns(Source):
 
 
 def _hashes(values: NDArray[Any]) -> NDArray[Any]:
-    """A hash of one byte for each number; values of other types as they are."""
+    """A hash of one byte for each number; values of other types as they are.
+
+    It is the top byte of the bits times `_MIXER`.
+    """
     if values.dtype.kind not in "iufmM" or values.dtype.itemsize > 8:
         return values
     marks = np.empty(len(values), dtype=np.uint8)
@@ -221,7 +225,7 @@ def _described(source: Source) -> str:
 
 
 def batch_rows(n_features: int) -> int:
-    """The number of rows of a batch."""
+    """The number of rows of a batch of ``n_features`` columns."""
     return max(MIN_ROWS, BATCH_VALUES // max(1, n_features))
 
 
@@ -300,6 +304,7 @@ class _BatchReader(Thread):
         self.requests.put(None)
 
     def run(self) -> None:
+        """Set each requested future to the next batch, or to None after the last."""
         while (future := self.requests.get()) is not None:
             try:
                 future.set_result(next(self.batches, None))

@@ -125,7 +125,10 @@ class TextSource(Source):
         self._only_batch = batch if n_batches == 1 else None
 
     def _features(self, table: TextTable, chunk: TextChunk) -> Values:
-        """The rows of a chunk, with ``n_columns`` columns."""
+        """The rows of a chunk, with ``n_columns`` columns: an array, or CSR for LibSVM.
+
+        The values of ``cleared`` columns are NaN, or not stored.
+        """
         if table.is_libsvm:
             stored = table.parse(chunk).data
             if stored.shape[1] > self.n_columns:
@@ -223,7 +226,11 @@ def _other_width(n_columns: int, expected: int) -> ValueError:
 
 
 def _is_by_name(names: Sequence[str], header: list[str]) -> bool:
-    """Whether a header has the names of a model; ValueError if it has some of them."""
+    """Whether a header has all names of a model; else columns go by their order.
+
+    ValueError if it has only some of them, or none although the model's are not the
+    default names 'Column_0' and so on.
+    """
     in_header = set(header)
     missing = [name for name in names if name not in in_header]
     has_names = list(names) != default_names(len(names))
@@ -266,7 +273,11 @@ def _numbers(names: list[str] | None) -> dict[str, int] | None:
 def _number(
     numbers: dict[str, int] | None, n_columns: int, option: str, column: str | int
 ) -> int:
-    """The number of a column that an option names."""
+    """The number of a column that an option names, from 0.
+
+    ``numbers`` are those of the columns by name; None: there is no header. ``column``
+    is a name or a number below ``n_columns``, else ValueError.
+    """
     if isinstance(column, str):
         if numbers is None:
             raise ValueError(
@@ -319,7 +330,12 @@ _UNKNOWN_WIDTH = 1 << 31
 
 
 def _layout(table: TextTable, options: FileOptions, n_columns: int) -> _FileLayout:
-    """Find the columns that options name; LibSVM files have ``n_columns``."""
+    """Find the columns of a table that options name.
+
+    ``n_columns`` is the number of columns of LibSVM files; others know their own.
+    Options but `label_column` count columns without the label, so their numbers are
+    translated to those of the table.
+    """
     features, names, fields = None, None, {}
     if not table.is_libsvm:
         fields["label"] = _label(table, options.label_column)
@@ -378,7 +394,10 @@ class _Rows(NamedTuple):
 
 
 def _fields_in_columns(tables: list[TextTable], layout: _FileLayout) -> list[_Rows]:
-    """The fields of each file."""
+    """The fields of each file, which is read once from beginning to end.
+
+    A field is a label, a weight, a query or a start score. Progress is reported.
+    """
     files = []
     n_bytes, n_read, report = (
         sum(table.n_bytes for table in tables),
@@ -392,8 +411,8 @@ def _fields_in_columns(tables: list[TextTable], layout: _FileLayout) -> list[_Ro
                 chunks.append(_rows(table, chunk, layout))
                 n_read += len(chunk.body)
                 if report is not None:  # gzip files hold more bytes than their size
-                    most = max(n_read, n_bytes)
-                    report(n_read, most, "bytes searched for labels")
+                    n_total = max(n_read, n_bytes)
+                    report(n_read, n_total, "bytes searched for labels")
             files.append(_joined(chunks))
     return files
 
@@ -411,6 +430,7 @@ def _rows(table: TextTable, chunk: TextChunk, layout: _FileLayout) -> _Rows:
 
 
 def _joined(several: list[_Rows]) -> _Rows:
+    """The fields of rows that follow one another, in chunks or files."""
     return _Rows(
         sum(own.n_rows for own in several),
         max(own.n_columns for own in several),
@@ -421,7 +441,10 @@ def _joined(several: list[_Rows]) -> _Rows:
 
 
 def _all_or_none(what: str, of_files: list[Any]) -> Any:
-    """The values of all files; None if no file has any."""
+    """The values of all files, one after the other; None if no file has any.
+
+    ValueError if only some have them; ``what`` is "a label" or "a qid".
+    """
     if all(own is None for own in of_files):
         return None
     if any(own is None for own in of_files):
@@ -435,7 +458,11 @@ def _all_or_none(what: str, of_files: list[Any]) -> Any:
 def _fields_in_files(
     tables: list[TextTable], n_rows: list[int]
 ) -> dict[str, NDArray[Any]]:
-    """The fields in the side files that exist."""
+    """The fields in the side files that exist, such as "rows.csv.weight".
+
+    ``n_rows`` has the number of rows of each of ``tables``, with which their side files
+    must agree. If one table has a side file, all must have it.
+    """
     readers: dict[str, tuple[str, Callable[[str], Any]]] = {
         "weight": (".weight", _column),
         "group": (".query", _group),

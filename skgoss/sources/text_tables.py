@@ -1,7 +1,8 @@
-"""Tables of numbers in text: CSV, TSV and LibSVM, by LightGBM's rules.
+"""Tables of numbers in text: CSV, TSV and LibSVM, headers and missing values.
 
-Files are read chunk by chunk: CSV and TSV by pandas, LibSVM by scikit-learn. Where
-pandas is not installed, or finds an error, CSV and TSV are read item by item.
+The rules are LightGBM's. Files are read chunk by chunk: CSV and TSV by pandas, LibSVM
+by scikit-learn. Where pandas is not installed, or finds an error, CSV and TSV are read
+item by item.
 """
 
 from __future__ import annotations
@@ -58,8 +59,8 @@ class TextChunk(NamedTuple):
         if body.endswith(b"\n"):
             start = start[:-1]
         # Only lines that begin like an empty one are looked at.
-        at = start[(text[start] == ord("\n")) | (text[start] == ord(" "))]
-        return len(start) - sum(not _NO_SPACE.match(body, n) for n in at.tolist())
+        maybe = start[(text[start] == ord("\n")) | (text[start] == ord(" "))]
+        return len(start) - sum(not _NO_SPACE.match(body, n) for n in maybe.tolist())
 
 
 class SparseRows(NamedTuple):
@@ -273,7 +274,12 @@ def _describe_libsvm_error(chunk: TextChunk, is_labeled: bool) -> str | None:
 def _parse_by_pandas(
     chunk: TextChunk, separator: str, width: int, columns: list[int] | None
 ) -> NDArray[np.float64] | None:
-    """The numbers of a table; None: pandas is not installed, or finds an error."""
+    """The numbers of a table, (n_rows, n_columns).
+
+    ``width`` is the number of columns in the text, of which ``columns`` are read; None:
+    all. The result is None if pandas is not installed or finds an error; then
+    `_parse_by_item` reads the text, which is slower and says what is wrong.
+    """
     has_cr = b"\r" in chunk.body
     if has_cr and chunk.body.count(b"\r") != chunk.body.count(b"\r\n"):
         return None  # pandas loses empty columns after lines that end in \r
@@ -308,7 +314,10 @@ def _parse_by_item(
     width: int,
     ignored: Collection[int] = (),
 ) -> NDArray[np.float64]:
-    """The numbers of a table; errors name the line."""
+    """The numbers of a table, (n_rows, width); errors name the line.
+
+    The values of ``ignored`` columns, which may hold text, are NaN.
+    """
     values = array("d")
     text = io.TextIOWrapper(io.BytesIO(chunk.body), encoding="utf-8")
     for n, line in enumerate(text, start=chunk.line):
@@ -332,7 +341,7 @@ def _parse_by_item(
 
 
 def _other_format(reason: str, separator: str) -> ValueError:
-    """An error that names the format that was guessed."""
+    """The error "read as CSV: ..." with a reason; the format was guessed."""
     return ValueError(f"read as {'TSV' if separator == TAB else 'CSV'}: {reason}")
 
 

@@ -127,6 +127,7 @@ def plot_importance(
 
 
 def _importance_label(value: float, precision: int | None) -> str:
+    """The text beside a bar: whole numbers, or ``precision`` digits (None: all)."""
     if isinstance(value, int) or precision is None:
         return str(value)
     return f"{value:.{precision}f}"
@@ -281,7 +282,11 @@ def _history(booster: Any) -> History:
 def _curves(
     history: History, metric: str | None, names: Sequence[str] | None
 ) -> tuple[str, dict[str, Sequence[float]]]:
-    """The metric to plot, and its values by evaluation set."""
+    """The metric to plot, and its values of all rounds by evaluation set.
+
+    ``metric`` and ``names``, of evaluation sets, are arguments of `plot_metric`; None
+    means a choice for the user. ValueError if there is no such set or metric.
+    """
     if names is not None and (isinstance(names, str) or not len(names)):
         raise ValueError(f"dataset_names must be a list of names, got {names!r}.")
     for name in names or ():
@@ -311,9 +316,10 @@ def _finish(
     marks: Mapping[str, str],
     figure: Figure | None,
 ) -> Axes:
-    """Write the title and the labels, with marks replaced, and draw the grid.
+    """Write the title and the labels, and draw the grid.
 
-    A new ``figure`` is laid out to have room for the labels.
+    ``marks`` are texts such as '@metric@', with what replaces them in the labels. A new
+    ``figure`` is laid out to have room for the labels; None: the axes are the user's.
     """
     for name, text in (("title", title), ("xlabel", xlabel), ("ylabel", ylabel)):
         if text is not None:

@@ -50,7 +50,10 @@ def check(**arguments: Any) -> None:
 
 
 def check_name(name: Any, names: Iterable[str], argument: str, kind: str) -> None:
-    """Check that an argument is one of some names, which are of a ``kind``."""
+    """Check that an argument is one of some names; else ValueError.
+
+    ``kind`` is what the names are, in the message: "names of evaluation sets".
+    """
     if name not in names:
         raise ValueError(
             f"{argument} must be {kind} ({', '.join(map(repr, names))}), got"

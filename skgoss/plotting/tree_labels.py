@@ -123,7 +123,11 @@ def tree_labels(
 
 
 def _leaf_of(booster: Booster, example: Any, span: dict[str, Any], score: int) -> int:
-    """The leaf that the example reaches in a tree of the first round of a span."""
+    """The number of the leaf that the example, a single row, reaches in a tree.
+
+    The tree is that of the ``score`` in the first round of ``span``, which are the
+    arguments of `predict` that select rounds.
+    """
     leaves = booster.predict(example, pred_leaf=True, **span)
     if len(leaves) != 1:
         raise ValueError(f"example_case must have a single row, got {len(leaves)}.")
@@ -161,7 +165,11 @@ class Labels:
     def _node(
         self, node: Node, total: int | None, parent: int, edge: str, on_path: bool
     ) -> NodeLabel:
-        """The label of one node; ``total`` is the number of rows of the root."""
+        """The label of one node of `dump_model`.
+
+        ``total`` is the number of rows of the root; None: the model does not have it.
+        ``parent``, ``edge`` and ``on_path`` are as in `NodeLabel`.
+        """
         is_leaf = _is_leaf(node)
         title = self._value if is_leaf else self._condition
         has_constraint = self.constraints and not is_leaf
@@ -177,7 +185,10 @@ class Labels:
         )
 
     def _info(self, node: Node, total: int | None) -> list[str]:
-        """The facts of a node that ``show_info`` lists."""
+        """The facts of a node that ``show_info`` lists, one a line.
+
+        ``total`` is the number of rows of the root, of which a node has a percentage.
+        """
         facts = {
             name: str(node[name]) if name in _COUNTS else self._number(node[name])
             for name in INFO
@@ -193,7 +204,10 @@ class Labels:
         ]
 
     def _condition(self, node: Node, length: int | None) -> str:
-        """The condition of the left child; names have at most ``length`` characters."""
+        """The condition under which rows go left, such as "age <= 3".
+
+        Names have at most ``length`` characters; None: they are not cut.
+        """
         column, threshold = node["split_feature"], node["threshold"]
         name = one_line(self.names[column], length)
         if node["decision_type"] == "==":
@@ -205,7 +219,10 @@ class Labels:
         return f"{name} {sign} {limit or self._number(threshold)}"
 
     def _set(self, column: int, codes: list[str], length: int | None) -> str:
-        """The condition of a categorical split, without the name of the column."""
+        """The condition of a categorical split after the name: "in a, b, ...".
+
+        ``codes`` are the numbers of the categories that go left, as texts.
+        """
         listed = [
             self._category(column, int(code), length) or code
             for code in codes[: self.max_category_values]
@@ -307,11 +324,14 @@ def _preorder(root: Node) -> Iterator[tuple[Node, int, str]]:
 
 
 def _path(nodes: list[tuple[Node, int, str]], leaf: int | None) -> set[int]:
-    """The indices of the nodes from the root to a leaf."""
+    """The indices of the nodes from the root to a leaf; empty if ``leaf`` is None.
+
+    ``nodes`` are those of `_preorder`, and ``leaf`` is the number of the leaf.
+    """
     path: set[int] = set()
     if leaf is not None:
-        at = [_key(node) for node, _, _ in nodes].index(f"leaf{leaf}")
-        while at >= 0:
-            path.add(at)
-            at = nodes[at][1]
+        number = [_key(node) for node, _, _ in nodes].index(f"leaf{leaf}")
+        while number >= 0:
+            path.add(number)
+            number = nodes[number][1]
     return path

@@ -95,6 +95,10 @@ def _pen(node: NodeLabel) -> dict[str, str]:
 def _node_style(
     node: NodeLabel, has_constraints: bool, graphviz: ModuleType
 ) -> dict[str, str]:
+    """The attributes of a node in Graphviz's language.
+
+    If the model ``has_constraints``, the color of a split shows that of its column.
+    """
     lines = [f"<B>{escape(line)}</B>" for line in node.heading]
     lines += [escape(line) for line in node.info]
     return {
@@ -108,6 +112,7 @@ def _node_style(
 
 
 def _graph_legend() -> str:
+    """The colors of monotone constraints, as a label of Graphviz: a table in HTML."""
     rows = [
         f'<TR><TD>{_CONSTRAINT_NAMES[sign]}</TD><TD BGCOLOR="{color}"></TD></TR>'
         for sign, color in _CONSTRAINT_COLORS.items()
@@ -186,7 +191,11 @@ def plot_tree(
 
 
 def _draw(ax: Axes, tree: TreeLabels, horizontal: bool, resized: Figure | None) -> None:
-    """Draw a tree on axes. The figure ``resized`` is first resized to the tree."""
+    """Draw a tree on axes.
+
+    ``horizontal``: it grows to the right, else downwards. The figure ``resized`` is
+    first resized to the tree; None: its size stays.
+    """
     alignment = {"ha": "left"} if horizontal else {"va": "top"}
     texts = [
         ax.text(0, 0, "\n".join([*node.heading, *node.info]), **_TEXT | alignment)
@@ -206,8 +215,10 @@ def _draw(ax: Axes, tree: TreeLabels, horizontal: bool, resized: Figure | None) 
         width, height = max(width, _LEGEND[0]), height + _LEGEND[1]
     scale = _fit(ax, width, height, resized)
     positions = zip(layout.start, layout.bend, layout.middle, strict=True)
-    for node, text, edge, at in zip(tree.nodes, texts, edges, positions, strict=True):
-        start, bend, middle = at
+    for node, text, edge, position in zip(
+        tree.nodes, texts, edges, positions, strict=True
+    ):
+        start, bend, middle = position
         pen: Style = {"linewidth": scale * (3.0 if node.on_path else 1.0)}
         text.set_position((start + _PADDING, middle)[::step])
         text.set_bbox(_box(node) | pen)
@@ -226,14 +237,19 @@ def _draw(ax: Axes, tree: TreeLabels, horizontal: bool, resized: Figure | None) 
 
 
 def _sizes(texts: Sequence[Text]) -> Floats:
-    """Widths and heights in points."""
+    """The widths and heights of texts in points, (n_texts, 2)."""
     bounds = [text.get_window_extent() for text in texts]
     points = 72 / texts[0].figure.dpi
     return points * np.array([(box.width, box.height) for box in bounds])
 
 
 def _fit(ax: Axes, width: float, height: float, resized: Figure | None) -> float:
-    """Set the limits of the axes in points; return the scale of these points."""
+    """Set the limits of the axes so that a drawing fits.
+
+    ``width`` and ``height`` are those of the drawing in points; the result is the
+    factor by which it is scaled. The figure ``resized``, if any, gets the size of the
+    drawing first.
+    """
     if resized is not None:
         size = np.array([width, height]) / 72
         resized.set_size_inches(size * min(1, _LARGEST / size.max()))
@@ -256,6 +272,7 @@ def _box(node: NodeLabel) -> dict[str, Any]:
 
 
 def _add_legend(ax: Axes, scale: float) -> None:
+    """Add the colors of monotone constraints; ``scale`` is that of the drawing."""
     patch = optional("matplotlib.patches").Patch
     handles = [
         patch(
@@ -288,8 +305,9 @@ class _TreeLayout(NamedTuple):
 def _layout(nodes: Sequence[NodeLabel], boxes: Floats, edges: Floats) -> _TreeLayout:
     """Lay a tree out so that nothing overlaps.
 
-    ``boxes`` and ``edges`` are the sizes of the nodes and of the labels of the edges to
-    them, along and across the direction of growth.
+    ``boxes`` and ``edges``, (n_nodes, 2), are the sizes of the nodes and of the labels
+    of the edges to them in points: along and across the direction of growth. The order
+    of siblings and their distances are those of Reingold and Tilford's algorithm.
     """
     pairs = [(node.parent, number) for number, node in enumerate(nodes) if number]
     graph = optional("igraph").Graph(n=len(nodes), edges=pairs)
@@ -310,7 +328,12 @@ def _layout(nodes: Sequence[NodeLabel], boxes: Floats, edges: Floats) -> _TreeLa
 def _smallest_unit(
     breadth: Floats, level: NDArray[np.intp], box: Floats, edge: Floats
 ) -> float:
-    """The smallest factor of breadths for which no nodes of a level overlap."""
+    """The smallest factor of breadths for which no nodes of a level overlap.
+
+    For each node: its ``breadth``, a position across the direction of growth in any
+    unit, its ``level``, and the sizes of its ``box`` and of the label of its ``edge``,
+    in points.
+    """
     order = np.lexsort((breadth, level))
     same_level = np.diff(level[order]) == 0
     left, right = order[:-1][same_level], order[1:][same_level]

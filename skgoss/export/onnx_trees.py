@@ -102,9 +102,7 @@ class _Tests(NamedTuple):
     a set of categories has a test "value == category" for each member.
     """
 
-    number: (
-        Ints  # (n_chains,): the number of the node or leaf that the chain stands for
-    )
+    number: Ints  # (n_chains,): the number of the node that the chain stands for
     # (n_chains,): the tree of the chain, and the nodes or leaves where rows go.
     tree: Ints
     true: Ints
@@ -186,7 +184,10 @@ def rounds(ensemble: Ensemble, first: int, stop: int) -> Ensemble:
 def _derived_columns(
     ensemble: Ensemble, category_values: Mapping[int, Floats]
 ) -> _Columns:
-    """The columns that tests read in another form."""
+    """The columns that tests read in another form.
+
+    ``category_values`` has the value of each category, by column.
+    """
     feature, decision = (
         ensemble.arrays["split_feature"],
         ensemble.arrays["decision_type"],
@@ -198,7 +199,7 @@ def _derived_columns(
 
 
 def _with_derived_columns(graph: Graph, X: str, columns: _Columns) -> str:
-    """Add the derived columns to the matrix ``X``."""
+    """Append the derived columns to the matrix ``X``; return the name of the result."""
     matrices = [X]
     if len(columns.zero):
         values = _taken(graph, X, columns.zero)
@@ -214,6 +215,7 @@ def _with_derived_columns(graph: Graph, X: str, columns: _Columns) -> str:
 
 
 def _taken(graph: Graph, X: str, columns: Ints) -> str:
+    """Some columns of a matrix."""
     return graph.add("Gather", X, graph.constant(columns.astype(np.int64)), axis=1)
 
 
@@ -232,10 +234,12 @@ def _summed(graph: Graph, value: str, axis: int = 2) -> str:
 def _linear_scores(
     graph: Graph, X: str, ensemble: Ensemble, linear: LinearLeaves, number: str
 ) -> str:
-    """The sums of linear leaves; ``number`` is the index of a row's leaf in each tree.
+    """The scores of linear leaves.
 
-    The models of these leaves are gathered from tables of columns, coefficients and
-    bounds. The tables are padded to the longest model.
+    ``number`` is the name of a matrix, (n, n_trees): the index of each row's leaf in
+    each tree. The models of these leaves are gathered from tables of columns,
+    coefficients and bounds, (n_leaves, length of the longest model), which are padded
+    with terms that are not added. Rows whose model is not finite get the leaf's value.
     """
     n_terms, n_trees = np.diff(linear.start), ensemble.n_trees
     is_term = np.arange(n_terms.max(initial=1)) < n_terms[:, None]
@@ -247,8 +251,8 @@ def _linear_scores(
     def per_leaf(table: NDArray[Any]) -> str:
         return graph.add("Gather", graph.constant(table), leaf)
 
-    at = _reshaped(graph, per_leaf(feature), (-1, n_trees * is_term.shape[1]))
-    values = graph.add("GatherElements", X, at, axis=1)
+    column = _reshaped(graph, per_leaf(feature), (-1, n_trees * is_term.shape[1]))
+    values = graph.add("GatherElements", X, column, axis=1)
     values = _reshaped(graph, values, (-1, n_trees, is_term.shape[1]))
     terms = graph.add("Mul", values, per_leaf(coefficient))
     terms = graph.add("Where", per_leaf(is_term), terms, graph.constant(0.0))
@@ -275,7 +279,10 @@ def _linear_scores(
 
 
 def _leaves(ensemble: Ensemble) -> _Leaves:
-    """The leaves of all trees, which are numbered after all nodes."""
+    """The leaves of all trees, which are numbered after all nodes.
+
+    The value of a linear leaf is its index in the tree, by which its model is found.
+    """
     start, value = ensemble.leaf_start, ensemble.arrays["leaf_value"]
     tree = np.repeat(np.arange(ensemble.n_trees), np.diff(start))
     number = np.arange(len(value))
@@ -287,7 +294,11 @@ def _leaves(ensemble: Ensemble) -> _Leaves:
 def _node_tests(
     ensemble: Ensemble, columns: _Columns, category_values: Mapping[int, Floats]
 ) -> _Tests:
-    """The tests of all nodes."""
+    """The tests of all nodes.
+
+    All nodes are numbered first, and then all leaves. ``category_values`` has the value
+    of each category, by column; in other columns, it is its number.
+    """
     arrays, start = ensemble.arrays, ensemble.leaf_start
     decision, threshold = arrays["decision_type"], arrays["threshold"]
     feature = arrays["split_feature"].astype(np.int64)
@@ -392,9 +403,9 @@ def _tree_sums(
 ) -> str:
     """The sums over the trees of the weights of a row's leaves.
 
-    ``weight`` are the weights of the leaves, (n_leaves, n), and ``target`` the index of
-    the sum to which each is added. Each sum has a leaf in some tree. Results are exact
-    if float32 represents them.
+    Each leaf adds n numbers to n sums. ``weight``, (n_leaves, n), are these numbers,
+    and ``target``, of the same shape, the index of the sum to which each is added. Each
+    sum has a leaf in some tree. Results are exact if float32 represents them.
     """
     from onnx import numpy_helper
 
@@ -416,8 +427,9 @@ def _tree_sums(
 def _digits(leaves: _Leaves, ensemble: Ensemble) -> tuple[Floats, Floats]:
     """The digits of all leaves, (n, N_DIGITS), and their units, (n_scores, N_DIGITS).
 
-    A unit is chosen so that no sum of its digit exceeds 2**DIGIT_BITS. The last digit
-    is not rounded.
+    ONNX adds float32: values are written as sums of digits times units, whose sums over
+    the trees are exact. A unit is chosen so that no sum of its digit exceeds
+    2**DIGIT_BITS. The last digit is not rounded.
     """
     remainder, n_scores = leaves.value.copy(), ensemble.n_scores
     largest = np.maximum.reduceat(np.abs(remainder), ensemble.leaf_start[:-1])
@@ -427,14 +439,14 @@ def _digits(leaves: _Leaves, ensemble: Ensemble) -> tuple[Floats, Floats]:
         raise ValueError(
             "the values of the leaves are too large for ONNX: their sums must be finite"
         )
-    at = leaves.tree % n_scores
+    score = leaves.tree % n_scores
     digits, units = np.empty((len(remainder), N_DIGITS)), []
     for j in range(N_DIGITS):
         exponent = np.maximum(np.frexp(bound)[1], _MIN_EXPONENT) - DIGIT_BITS
         unit = np.ldexp(1.0, exponent)
-        digit = remainder / unit[at]
+        digit = remainder / unit[score]
         digits[:, j] = digit if j == N_DIGITS - 1 else np.rint(digit)
-        remainder -= digits[:, j] * unit[at]
+        remainder -= digits[:, j] * unit[score]
         bound = ensemble.n_rounds * unit / 2
         units.append(unit)
     n_summed = ensemble.n_rounds if ensemble.average else 1

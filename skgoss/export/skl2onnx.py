@@ -60,7 +60,11 @@ def _set_shapes(operator: Any) -> None:
 
 
 def _exported_step(model: Any) -> tuple[ExportedModel, NDArray[Any] | None]:
-    """The model of a step, and the labels of its only target."""
+    """The model of a pipeline's step, and the labels of its only target.
+
+    The labels are None for a regressor. ValueError if a step cannot have the model's
+    outputs.
+    """
     if is_classifier(model) and callable(model.objective_):
         raise ValueError(
             "The objective of the classifier is a function, so it has no probabilities"

@@ -190,6 +190,7 @@ class _UniqueNames:
 
 
 def _value_info(value: Value) -> Any:
+    """The type and shape of an input or output for ONNX; "n" is any number of rows."""
     from onnx import helper
 
     shape: list[str | int | None] = ["n"] if value.width is None else ["n", value.width]
@@ -301,7 +302,11 @@ def add_model(
 def _target_outputs(
     graph: Graph, values: str, classes: list[NDArray[Any]], is_raw: bool
 ) -> dict[str, Value]:
-    """The labels of all targets, and the probabilities of each."""
+    """The outputs of a classifier of several targets, by their names.
+
+    ``values`` is the name of the matrix of the values of all scores, and ``classes``
+    are the labels of each target.
+    """
     labels, probabilities = [], {}
     spans = scores_of_targets(classes)
     for number, ((first, stop), target) in enumerate(zip(spans, classes, strict=True)):
@@ -317,7 +322,10 @@ def _target_outputs(
 
 
 def _label(graph: Graph, values: str, classes: NDArray[Any], keepdims: int = 0) -> str:
-    """The label of the most probable class."""
+    """The label of the most probable class: (n,), or (n, 1) if ``keepdims`` is 1.
+
+    ``values`` is the name of a matrix with a column for each class.
+    """
     best = graph.add("ArgMax", values, axis=1, keepdims=keepdims)
     return graph.add("Gather", graph.constant(classes), best)
 
@@ -325,7 +333,12 @@ def _label(graph: Graph, values: str, classes: NDArray[Any], keepdims: int = 0) 
 def _class_values(
     graph: Graph, values: str, n_scores: int, n_classes: int, is_raw: bool
 ) -> str:
-    """Probabilities or scores of all classes. A single one is of the second class."""
+    """The probabilities or raw scores of all classes, (n, n_classes).
+
+    ``values`` is the name of the matrix of ``n_scores`` columns. A single score is that
+    of the second class; the first one has 1 - p, or the negative score if they are raw.
+    With a single class, only that is returned.
+    """
     if n_scores > 1:
         return values
     if is_raw:
@@ -462,9 +475,11 @@ def _is_encoded(vocabulary: Vocabulary) -> bool:
 def _matrix(
     graph: Graph, exported: ExportedModel, inputs: Sequence[Value]
 ) -> tuple[str, dict[int, NDArray[np.float64]]]:
-    """Join the inputs to a matrix of double, and return its name.
+    """Join the inputs to a matrix of double with all columns of the trees.
 
-    Also returns the value of each category, by column, in columns that are not encoded.
+    Returns its name, and for columns whose categories the trees compare by value, the
+    value of each category. In other categorical columns, the graph replaces values by
+    the numbers of their categories. Pairs, columns that the model computes, come last.
     """
     names, vocabularies = exported.names, exported.vocabularies
     for column, vocabulary in vocabularies.items():
@@ -506,7 +521,10 @@ _OPERATORS = {"-": "Sub", "+": "Add", "*": "Mul", "/": "Div"}
 
 
 def _with_pairs(graph: Graph, X: str, pairs: PairColumns) -> str:
-    """The matrix, followed by the columns that the model computes."""
+    """The matrix, followed by the columns that the model computes.
+
+    Such a pair is ``left operation (factor * right)``; a quotient by 0 is missing.
+    """
     matrices = [X]
     for left, symbol, factor, right in pairs.state():
         first, second = (_columns(graph, X, j, j + 1) for j in (left, right))
@@ -541,7 +559,11 @@ def _as_double(graph: Graph, value: str, dtype: np.dtype[Any]) -> str:
 def _encoded(
     graph: Graph, value: Value, j: int, vocabulary: Vocabulary | None, name: str
 ) -> str:
-    """Column ``j`` of an input, with codes in place of its categories."""
+    """Column ``j`` of an input as double, with codes in place of its categories.
+
+    ``vocabulary`` has the categories in the order of their codes; None: the column
+    holds numbers. ``name`` is that of the column, for errors.
+    """
     is_string = value.dtype == STRING
     if is_string != (vocabulary is not None and _has_strings(vocabulary)):
         held, holds = ("numbers", "strings") if is_string else ("strings", "numbers")

@@ -79,7 +79,10 @@ class Connections:
             raise self.error
 
     async def _call(self, other: int, address: str) -> None:
-        """Connect to a rank as soon as its task runs."""
+        """Connect to the rank ``other`` as soon as its task runs.
+
+        ``address`` is that of its worker.
+        """
         key = key_of(self.fit, other)
         try:
             args = self.worker.security.get_connection_args("worker")
@@ -91,8 +94,9 @@ class Connections:
             await self.add(other, comm, called=True)
 
     async def add(self, other: int, comm: Comm, *, called: bool) -> None:
-        """Add the socket of a connection to another rank.
+        """Add the socket of a connection to the rank ``other``.
 
+        It is that of the connection itself, or one end of a bridge (see above).
         ``called`` is true if this rank has opened the connection.
         """
         bridge = None
@@ -115,13 +119,16 @@ class Connections:
             await asyncio.wait([bridge])
 
     def _lose(self, other: int, error: Exception) -> None:
-        """End the fit for this rank because the connection to another one failed."""
+        """End the fit for this rank because the connection to ``other`` failed."""
         lost = FitAborted(f"Rank {other} of the fit is gone.")
         lost.__cause__ = error
         self.stop(lost)
 
     def stop(self, error: FitAborted) -> None:
-        """End the fit for this rank, at once."""
+        """End the fit for this rank at once.
+
+        The first ``error`` is kept; the thread that fits raises it, as its sockets end.
+        """
         self.error = self.error or error
         for task in self._tasks:
             task.cancel()
@@ -139,7 +146,10 @@ class Connections:
 
 
 async def _wait_for_task(comm: Comm, question: dict[str, Any]) -> None:
-    """Ask another worker whether the task of its rank runs, until it does."""
+    """Ask another worker whether the task of its rank runs, until it does.
+
+    ``question`` is the message: the operation, the key of the task, and our rank.
+    """
     pause = SHORTEST_PAUSE
     try:
         await comm.write({**question, "reply": False})
@@ -184,6 +194,7 @@ class FitPlugin(WorkerPlugin):
     name = "skgoss-fits"
 
     def setup(self, worker: Worker) -> None:
+        """Start to accept connections; Dask calls this in the worker's event loop."""
         self.worker = worker
         self.loop = asyncio.get_running_loop()
         # The connections of each fit, by the key of its task on this worker.
@@ -253,6 +264,10 @@ class DaskCollectives(SocketCollectives):
         self._connections = connections
 
     def all_to_all(self, values: Sequence[Any]) -> list[Any]:
+        """Send value i to rank i, and return those from all ranks.
+
+        If a connection was refused, its error says more than that the rank is gone.
+        """
         try:
             return super().all_to_all(values)
         finally:

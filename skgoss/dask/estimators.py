@@ -209,6 +209,11 @@ class _ClusterModel(LGBMModel):
         return self
 
     def _fit_on_workers(self, X: Any, y: Any, arguments: FitArguments) -> None:
+        """Fit on the workers that hold the partitions, and keep the model here.
+
+        The workers get a plain estimator, the arguments that are not rows, and their
+        parts of the rows. Callbacks are called here.
+        """
         client, local = self._waiting_client(), self._unfitted()
         if arguments.verbose is not False:
             arguments = arguments.with_messages()
@@ -242,7 +247,10 @@ class _ClusterModel(LGBMModel):
             hooks.end()
 
     def _unfitted(self) -> LGBMModel:
-        """The estimator that each worker fits."""
+        """The local estimator that each worker fits, without a model.
+
+        Its seed is drawn, and its files are read, in this process.
+        """
         local = self._local.__new__(self._local)
         names = {
             *constructor_defaults(cast(type, self._local)),

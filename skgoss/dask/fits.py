@@ -79,6 +79,7 @@ class Work:
         n_threads: int,
         send_event: Callable[[Any], None],
     ) -> FittedModel:
+        """The model of a fit of the parts that this process holds: see `launch.run`."""
         # A fit that continues from a model needs the values, to compute its scores.
         is_stacked = self.arguments.init_model is None
         sets = parts.assemble(collectives, self.sets, held, is_stacked=is_stacked)
@@ -198,7 +199,11 @@ def _call_pickled(pickled: bytes, *args: Any) -> FittedModel:
 def run(
     client: Client, work: Work, delayed: Mapping[Any, Delayed], events: ClientEvents
 ) -> FittedModel:
-    """Fit on the workers that hold parts of the data."""
+    """Fit on the workers that hold parts of the data, and return the model.
+
+    ``delayed`` are the parts as `parts.cut` returns them. ``events`` handles what the
+    processes report: messages and rounds.
+    """
     name = f"{type(work.estimator).__name__}.fit"
     futures = client.compute(list(delayed.values()))
     held = dict(zip(delayed, futures, strict=True))

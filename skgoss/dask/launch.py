@@ -89,7 +89,12 @@ def _wait_for(parts: Mapping[Hashable, Future[Any]]) -> None:
 def _deal(
     client: Client, parts: Mapping[Hashable, Future[Any]], allowed: set[str]
 ) -> dict[str, list[Hashable]]:
-    """The parts that each worker uses; the worker of the first part comes first."""
+    """The keys of the parts that each worker uses, by its address.
+
+    A part goes to the worker that holds it and has the fewest bytes so far; if none of
+    the ``allowed`` ones holds it, to any of them. The worker of the first part comes
+    first, so it is rank 0.
+    """
     futures = list(parts.values())
     holders = client.who_has(futures)
     n_bytes = client.nbytes([future.key for future in futures], summary=False)
@@ -136,7 +141,11 @@ class _Run:
         held: Mapping[str, list[Hashable]],
         n_threads: Mapping[str, int],
     ) -> None:
-        """Submit the tasks of the ranks."""
+        """Submit the tasks of the ranks.
+
+        ``parts`` are futures by key, ``held`` the keys of the parts of each worker, and
+        ``n_threads`` the number of threads of each, by address.
+        """
         installed = self.client.run(install, workers=self.workers, on_error="return")
         for error in installed.values():
             # If a worker is gone, `check` names it.
@@ -185,7 +194,10 @@ class _Run:
                 timeout *= 2
 
     def task_ended(self, rank: int) -> None:
-        """Raise the error of a task that has ended, if it failed."""
+        """Note that the task of a rank has ended; raise its error if it failed.
+
+        An error whose cause is on another rank waits for that rank's own error.
+        """
         future = self.futures[rank]
         if future.status == "finished":
             self.unfinished.remove(rank)
@@ -200,7 +212,11 @@ class _Run:
             raise RuntimeError(f"The fit was cancelled: {error}") from error
 
     def check(self) -> None:
-        """Raise an exception if a worker whose task has not finished is gone."""
+        """Raise WorkersLost if a worker whose task has not finished is gone.
+
+        Or raise the error of a rank that aborted because of another rank, if it has
+        waited PATIENCE seconds for that rank's own error.
+        """
         # If the scheduler is lost, the client cancels its futures.
         if self.client.status != "running":
             return
@@ -243,7 +259,10 @@ def _task(
     addresses: list[str],
     topic: str,
 ) -> Result | None:
-    """The task of a rank."""
+    """The task of a rank: connect it to the others, and do the work.
+
+    Only rank 0 returns the result. For the arguments see `run` and `collectives`.
+    """
     secede()
     with collectives(fit, rank, addresses, topic) as ranks:
         result = work(ranks, held, n_threads)

@@ -60,7 +60,10 @@ def _predicted(
     kwargs: Mapping[str, Any],
     nothing: Any = None,
 ) -> Any:
-    """The output for the rows of a partition: ``nothing`` if it has none."""
+    """The output for the rows of a partition.
+
+    ``nothing``, an output of no rows, if the partition is empty: methods refuse that.
+    """
     if parts.n_rows_of(rows) == 0:
         return nothing
     return method(estimator, rows, *args, **kwargs)
@@ -95,7 +98,11 @@ def _one_row(X: Any, estimator: LGBMModel) -> Any:
 def _array(
     name: str, predicted: Sequence[Any], n_rows: Sequence[float], nothing: Any
 ) -> da.Array:
-    """The outputs as an array with the partitions of the rows, including empty ones."""
+    """The outputs of all partitions as one lazy array.
+
+    ``predicted`` are the delayed outputs, ``n_rows`` the lengths of the partitions, NaN
+    if unknown, and ``nothing`` an output of no rows, which shows shape and dtype.
+    """
     columns = nothing.shape[1:]
     blocks: dict[Any, Any] = {
         (name, i, *(0 for _ in columns)): output.key

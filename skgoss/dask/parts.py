@@ -116,7 +116,11 @@ class _Table:
         self.pieces: list[list[Delayed]] = []
 
     def column(self, name: str, data: Any) -> Column:
-        """Add a collection, if it is a new one."""
+        """Add a collection unless it is there already; return what stands in for it.
+
+        ``name`` is the name of the argument, for errors. An object that is passed twice
+        is sent once.
+        """
         if id(data) not in self.columns:
             self.pieces.append(self._pieces(name, data))
             self.columns[id(data)] = Column(self.number, len(self.names))
@@ -143,7 +147,10 @@ class _Table:
         return pieces
 
     def _aligned(self, name: str, data: Any) -> Any:
-        """The collection in the partitions of ``X``, if all lengths are known."""
+        """The collection in the partitions of ``X`` if the lengths of both are known.
+
+        Otherwise it is returned as it is, and the workers compare lengths.
+        """
         rows, wanted = lengths(data), lengths(self.X)
         if _holds_sizes(name) or rows is None or wanted in (None, rows):
             return data
@@ -168,7 +175,11 @@ def _holds_sizes(name: str) -> bool:
 
 
 def _part(names: Sequence[str], number: int, values: Sequence[Any]) -> Part:
-    """The part of a partition; ValueError if its pieces have different lengths."""
+    """The part of a partition; ValueError if its pieces have different lengths.
+
+    ``names`` are those of the collections of the table, ``number`` is that of the
+    partition, and ``values`` are the pieces of the collections in it.
+    """
     n_rows = n_rows_of(values[0])
     for name, value in zip(names, values, strict=True):
         n = np.sum(np.asarray(value)) if _holds_sizes(name) else n_rows_of(value)
@@ -239,7 +250,11 @@ def assemble(
 def _pieces(
     collectives: Collectives, parts: Sequence[Part], name: str
 ) -> list[dict[int, Any]]:
-    """The pieces of the parts that have rows, or a row of another process."""
+    """The pieces of the parts that have rows, by the numbers of their collections.
+
+    A process without rows gets one row of another process, which shows the columns and
+    dtypes; its weight does not count there. ValueError if no process has rows.
+    """
     part_pieces = [part.pieces for part in parts if part.n_rows > 0]
     if all(collectives.all_gather(len(part_pieces) > 0)):
         return part_pieces

@@ -91,6 +91,7 @@ class SocketCollectives(Collectives):
         self._watched: dict[int, int] = {}
 
     def all_to_all(self, values: Sequence[Any]) -> list[Any]:
+        """Send value i to rank i, and return those from all ranks, by rank."""
         # A value for several ranks is packed once.
         to_pack = {id(values[other]): values[other] for other in self._sockets}
         packed = {key: pack(value) for key, value in to_pack.items()}
@@ -102,9 +103,11 @@ class SocketCollectives(Collectives):
         return [received[rank] for rank in range(self.n_ranks)]
 
     def _transfer(self, frames: Mapping[int, list[Frame]]) -> dict[int, Any]:
-        """Send frames to each other rank, and receive a value from each.
+        """Send frames to each other rank, and receive a value from each, by rank.
 
-        FitAborted if a connection has ended.
+        All transfers go on at the same time: each is a generator that sends or receives
+        what it can, and yields when its socket would block. FitAborted if a connection
+        has ended.
         """
         received: dict[int, Any] = {}
         transfers = {
@@ -123,12 +126,16 @@ class SocketCollectives(Collectives):
                             received[other] = end.value
                     except OSError as error:
                         raise FitAborted(f"Rank {other} of the fit is gone.") from error
+                # The keys are flags, so their sum is what the rank has still to do.
                 self._watch(other, sum(transfers[other]))
             ready = self._wait()
         return received
 
     def _watch(self, other: int, events: int) -> None:
-        """Set the events that `_wait` waits for on a socket."""
+        """Set the events, READ or WRITE or both, that `_wait` waits for on a socket.
+
+        0: the transfers with the rank ``other`` are done.
+        """
         if events == self._watched.get(other, 0):
             return
         if self._watched.pop(other, 0):

@@ -1,1 +1,1 @@
-"""Helpers that any room may use."""
+"""Helpers that any subpackage may use."""

@@ -15,6 +15,7 @@ class Cancelled(KeyboardInterrupt):
 class CancelScope:
     """The work of several threads, until it is cancelled or ``is_over()`` is true.
 
+    A search, for example, in which Ctrl-C or a time limit ends all fits.
     A scope that is made in another one is cancelled with it. A round of a fit begins
     with `check`, so that all fits in a scope end within a round.
     """

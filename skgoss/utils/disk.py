@@ -1,4 +1,4 @@
-"""Files that are read and atomic_write as a whole."""
+"""Files that are read as a whole, or replaced as a whole."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ def content(path: str | PathLike[str]) -> bytes:
 def json_contents(value: Any, option: str) -> Any:
     """The contents of a JSON file, or the object that is passed instead of a file.
 
-    ValueError if the file cannot be read as JSON. The message names the option.
+    ``value`` is that of an option: a path, or any other object, which is returned as it
+    is, as are None and "". ValueError if the file cannot be read as JSON. The message
+    names the option.
     """
     if not value or not isinstance(value, str | PathLike):
         return value

@@ -37,6 +37,7 @@ class ScopedThreads(ThreadingBackend):
         super().abort_everything(ensure_ready)
 
     def terminate(self) -> None:
+        """End the pool, and wait for its threads if all of them were started."""
         # If threads cannot be started, those of half a pool wait forever.
         is_whole = self._pool is not None
         super().terminate()

@@ -64,11 +64,11 @@ class UnusedParameterWarning(UserWarning):
 def closest(
     word: str, names: Iterable[str], n: int = 1, likeness: float = 0.6
 ) -> list[str]:
-    """The names that are most like a word, the closest first.
+    """The names that are most like a word, at most ``n``, the closest first.
 
     Neither case nor the separators within a name count. Among the close names, those
     with the same letters come first: two letters are often swapped. ``likeness`` is the
-    lowest ratio of `difflib.SequenceMatcher`.
+    lowest ratio of `difflib.SequenceMatcher` that counts as close.
     """
     names_of: dict[str, str] = {}
     for name in names:
@@ -146,6 +146,8 @@ def warnings_of_call() -> GivenWarnings:
 def _call_of_user() -> tuple[FrameType, int]:
     """The first frame of the user's call, and the ``stacklevel`` of the line above it.
 
+    The user's call is the outermost frame of skgoss, scikit-learn or joblib below the
+    code that called `warn`; the line above is the user's own.
     A job of joblib that runs in a thread or process of its own counts as a call.
     """
     frame = called = sys._getframe(2)
@@ -159,7 +161,10 @@ def _call_of_user() -> tuple[FrameType, int]:
 
 
 def _warnings_given_in(called: FrameType) -> GivenWarnings:
-    """The warnings of the call whose first frame is ``called``."""
+    """The warnings that have been given in the call whose first frame is ``called``.
+
+    They are a local variable of this frame, so they are forgotten with the call.
+    """
     given = GIVEN_WARNINGS.get()
     return (
         called.f_locals.setdefault(_LOCAL_VARIABLE, set()) if given is None else given
@@ -186,7 +191,10 @@ def refuse(error: ValueError, tolerated: str) -> None:
 
 @contextmanager
 def each_warning_once() -> Iterator[None]:
-    """Show each warning of the `with` body once."""
+    """Show each warning and message of the `with` body once.
+
+    Without it, a warning in a loop over batches or folds would be shown again for each.
+    """
     outer, given = LISTENER.get(), set()
 
     def pass_on(text: str, category: type[Warning] | None) -> None:

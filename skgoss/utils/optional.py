@@ -63,11 +63,11 @@ def missing(user: str, *packages: str, otherwise: str = "") -> ImportError:
 
 
 def pandas_blocks(frame: Any) -> list[tuple[np.ndarray, Any]]:
-    """The blocks in which pandas keeps the columns of a frame.
+    """The blocks in which pandas keeps the columns of a frame, which are not copied.
 
     Of each block, the numbers of its columns, int64; and their values, an ndarray of
     shape (n_columns, n_rows) or the extension array of a single column. Empty if this
-    version of pandas has no blocks.
+    version of pandas has no blocks. `_mgr` is a private attribute of pandas.
     """
     blocks = getattr(frame._mgr, "blocks", ())
     return [(block.mgr_locs.as_array, block.values) for block in blocks]

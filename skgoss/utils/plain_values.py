@@ -148,7 +148,10 @@ def check_lengths(arrays: Mapping[str, NDArray[Any]], sizes: Mapping[str, int]) 
 
 
 def check_start(start: NDArray[np.int64], stop: int, name: str) -> None:
-    """Raise ValueError unless offsets never fall, from 0 to ``stop``."""
+    """Raise ValueError unless offsets never fall, from 0 to ``stop``.
+
+    Offsets are where each of several lists begins in one array, and the end.
+    """
     # Neighbors are compared, because their differences may overflow.
     rises = len(start) > 0 and not (start[1:] < start[:-1]).any()
     if not rises or start[0] != 0 or start[-1] != stop:
@@ -169,7 +172,7 @@ def encode(value: Any) -> Any:
 
 
 def _encoded(value: Any, depth: int) -> Any:
-    """`encode` of a value that is nested so deep."""
+    """`encode` of a value in ``depth`` lists or dicts; TypeError if these are many."""
     if depth > MAX_DEPTH:
         raise TypeError(f"lists and dicts are nested more than {MAX_DEPTH} deep")
     kind = type(value)
@@ -202,7 +205,7 @@ def decode(value: Any, owner: str) -> Any:
 
 
 def _decoded(value: Any, depth: int) -> Any:
-    """`decode` of a value that is nested so deep, with the errors of constructors."""
+    """`decode` of a value in ``depth`` lists or dicts, with any error of a type."""
     if depth > MAX_DEPTH:
         raise ValueError(f"lists and objects are nested more than {MAX_DEPTH} deep")
     if isinstance(value, list):

@@ -140,7 +140,7 @@ class SearchHooks(DocumentedMixin, BaseSearchCV):
         return bool(self._routed.estimator.fit or self._routed.scorer.score)
 
     def _evaluation(self) -> dict[str, Any]:
-        """How a candidate is evaluated on a fold: the options of `fit_and_score`."""
+        """The options of `fit_and_score` that are the same for all candidates."""
         return {
             "scorer": self._get_scorers()[0],
             "fit_params": self._routed.estimator.fit,
@@ -159,6 +159,7 @@ class SearchHooks(DocumentedMixin, BaseSearchCV):
     def _run_search(
         self, evaluate_candidates: Callable[..., Any], callback_ctx: Any = None
     ) -> None:
+        """Call `_search` with scikit-learn's loop over candidates, which calls this."""
         # scikit-learn < 1.9 has no callbacks.
         context = {} if callback_ctx is None else {"callback_ctx": callback_ctx}
         run = functools.partial(super()._run_search, **context)

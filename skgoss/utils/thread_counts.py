@@ -28,6 +28,8 @@ def _counted_cores(
 ) -> int:
     """`_cores` for one affinity and environment, remembered.
 
+    The result depends on ``affinity``, the numbers of the cores that the process may
+    run on, and ``limit``, an environment variable, through joblib.
     joblib reads the files of the cgroup in each call, which takes longer than to
     predict a row.
     """

@@ -21,7 +21,7 @@ def is_better(loss: float, best: float, min_delta: float = 0.0) -> bool:
 
 
 def best_of(losses: Sequence[float]) -> int:
-    """The index of the best of some losses, the first of equal ones."""
+    """The index of the lowest of some losses, the first of equal ones; NaN is worst."""
     best = 0
     for number, loss in enumerate(losses):
         if is_better(loss, losses[best]):
@@ -30,7 +30,12 @@ def best_of(losses: Sequence[float]) -> int:
 
 
 class Watch:
-    """The best value so far of one metric of one set, which is never NaN."""
+    """The best value so far of one metric of one set.
+
+    ``results`` are those of all metrics in the round in which the value was best, and
+    ``iteration`` is its index; before there is a value that is not NaN, they are
+    empty and -1. ``min_deltas`` has the smallest improvement that counts, by metric.
+    """
 
     def __init__(self, result: EvalResult, min_deltas: Mapping[str, float]) -> None:
         self.dataset, self.metric, _, maximize, *_ = result
@@ -41,7 +46,10 @@ class Watch:
         self.results: list[EvalResult] = []
 
     def update(self, iteration: int, value: float, results: list[EvalResult]) -> None:
-        """Compare the value of a round with the best one."""
+        """Compare the value of a round with the best one, and keep the better one.
+
+        ``results`` are those of all metrics of the round.
+        """
         if is_better(-self.sign * value, -self.sign * self.value, self.min_delta):
             self.iteration, self.value, self.results = iteration, value, results
 
@@ -90,7 +98,11 @@ class BestRound(Listener):
         return env.evaluation_result_list
 
     def _begin(self, results: list[EvalResult], watched: list[EvalResult]) -> None:
-        """Watch some of the metrics of the first round."""
+        """Watch some of the metrics of the first round.
+
+        ``results`` are those of all metrics, whose order `min_delta` follows;
+        ``watched`` are those to watch.
+        """
         names = list(dict.fromkeys(metric for _, metric, *_ in results))
         deltas = self.min_delta or [0.0]
         if len(deltas) == 1:

@@ -26,7 +26,11 @@ class BinnedRows(NamedTuple):
     numbers: NDArray[np.uint32] | None = None
 
     def leaf_model_table(self, arrays: Sequence[NDArray[Any]]) -> LeafModelTable:
-        """Some `LinearLeaves` or their arrays, and the values of the columns."""
+        """The linear models of leaves with the column values, as kernels read them.
+
+        ``arrays`` are those of `LinearLeaves`, in its order. RuntimeError if the rows
+        have no values.
+        """
         leaves = LinearLeaves(*arrays)
         if self.values is None:
             raise RuntimeError("linear leaves need the values of the columns")
@@ -35,7 +39,13 @@ class BinnedRows(NamedTuple):
 
 
 class BinnedTrees(NamedTuple):
-    """The trees of one round, as from ``Forest.arrays``."""
+    """The trees of one round, as from ``Forest.arrays``.
+
+    The nodes and leaves are those of all trees, one tree after the other; the leaves of
+    the tree of score k begin at ``leaf_start[k]``, and its nodes at
+    ``leaf_start[k] - k``, because a tree has one node fewer than leaves. ``words`` are
+    the bits of sets of bins, to which categorical nodes point.
+    """
 
     nodes: NDArray[Any]
     leaves: NDArray[Any]
@@ -73,7 +83,7 @@ class BinnedTrees(NamedTuple):
     def add(
         self, rows: BinnedRows, factor: float, n_threads: int, scores_inout: Floats
     ) -> None:
-        """Add a multiple of the trees to scores of shape (n_scores, n_rows)."""
+        """Add ``factor`` times the trees to scores of shape (n_scores, n_rows)."""
         leaves, leaf_models = self.linear, None
         if leaves is not None:
             scaled = leaves if factor == 1.0 else leaves.scaled(factor, 0.0)

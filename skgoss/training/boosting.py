@@ -157,13 +157,21 @@ class Boosting(ScoredRounds):
         self._used_settings = self.settings
 
     def _start_beside(self, init_score: Floats) -> Floats:
-        """The constants that are added to start scores, (n_scores,)."""
+        """The constants that are added to start scores of the rows, (n_scores,).
+
+        0 if these are the scores of an earlier model; else the best ones for the user's
+        ``init_score``.
+        """
         if self.init_ensemble is not None:
             return np.zeros(self.n_scores)
         return self.objective.added_start(init_score, self.n_threads)
 
     def _grower(self, forest: Any = None, n_scores: int | None = None) -> TreeGrower:
-        """A grower of the trees of all scores, or of the first ones."""
+        """A grower of trees.
+
+        ``forest`` has the trees so far, to which it adds; None: it begins a new one.
+        ``n_scores`` is the number of trees of a round; None: one for each score.
+        """
         partition = self.objective.partition
         n_scores = n_scores or self.n_scores
         return TreeGrower(
@@ -203,7 +211,11 @@ class Boosting(ScoredRounds):
         return self.ensemble_of(self.finished)
 
     def ensemble_of(self, finished: GrownRounds) -> Ensemble:
-        """The trees of some finished rounds, by columns and thresholds."""
+        """The trees of some finished rounds, in terms of columns and thresholds.
+
+        Those of an earlier model come first. The result is kept in ``finished``. If no
+        column can be split, there is one round of constant trees.
+        """
         if finished.ensemble is not None:
             return finished.ensemble
         if finished.forest is not None:
@@ -238,7 +250,7 @@ class Boosting(ScoredRounds):
         return starts
 
     def _effective_settings(self, settings: Settings) -> Settings:
-        """The settings, with those that the boosting type changes."""
+        """The settings with the changes that the boosting type needs; here, none."""
         return settings
 
     def changes(self, params: Mapping[str, Any]) -> list[Change]:
@@ -252,6 +264,10 @@ class Boosting(ScoredRounds):
         self._used_settings = self.settings
 
     def _grow(self) -> GrownRounds:
+        """Grow a round, and perhaps prefetch more; returns the rounds with the new one.
+
+        If no tree could be split, these are the finished rounds.
+        """
         if self.settings is not self._used_settings:
             self._apply_changed_settings()
         n = self.finished.n
@@ -280,6 +296,12 @@ class Boosting(ScoredRounds):
                 self._continue_from(rounds)
 
     def set_leaf(self, tree: int, leaf: int, value: float) -> None:
+        """Change the value of a leaf, and add all trees to the scores again.
+
+        ``tree`` is its number among all trees, also those of an earlier model, which
+        cannot be changed. ``value`` is that in the model: it includes the constant of
+        its round and the factor of DART, which the forest keeps apart.
+        """
         with self._lock:
             self._settle()
             n_scores = self.n_scores
@@ -317,6 +339,10 @@ class Boosting(ScoredRounds):
     def resume(
         self, other: Boosting, with_metrics: Callable[[EvaluationSet], EvaluationSet]
     ) -> None:
+        """Continue from a fit on other rows in the same bins: its trees and its sets.
+
+        ``with_metrics`` makes evaluation sets of this fit from those of the other fit.
+        """
         # Both are of one Booster: only one of them may change at a time.
         self._lock = other._lock
         with self._lock:
@@ -332,7 +358,10 @@ class Boosting(ScoredRounds):
             self._continue_from(rounds)
 
     def first(self, n_rounds: int) -> GrownRounds:
-        """A copy of the first finished rounds, to continue from."""
+        """A copy of the first ``n_rounds`` finished rounds, to continue from.
+
+        Without rounds, the start scores are those before the first round changed them.
+        """
         first = self.finished.first(n_rounds)
         return first if n_rounds else replace(first, start=self.initial_start)
 
@@ -410,7 +439,12 @@ class Boosting(ScoredRounds):
         return first
 
     def _n_at_once(self) -> int:
-        """The number of rounds that grow at once."""
+        """The number of rounds that grow at once, in one call of the engine.
+
+        At most as many as the loop still expects; fewer if a callback may end the fit,
+        or if rounds are large and evaluated one by one, because rounds that turn out to
+        be unused cost time.
+        """
         n_values = self.scores.size * len(self.dataset.feature)
         n_values += sum(scores.size for scores in self.finished.scores.values())
         n_small = 1 + _MAX_VALUES // (1 + n_values)
@@ -423,9 +457,11 @@ class Boosting(ScoredRounds):
     def _scores_of_sets(
         self, n_rounds: int
     ) -> tuple[tuple[EvaluationSet, ...], list[list[Floats]]]:
-        """Evaluation sets, their scores now, and arrays for those after each round.
+        """Evaluation sets, and n_rounds + 1 lists of their scores, one for each set.
 
-        The scores of the training rows are copied only if rounds are prefetched.
+        The first list has the scores now, the others are arrays in which the engine
+        writes those after each round. The training set, whose ``binned`` is None, needs
+        copies only if rounds are prefetched.
         """
         sets = tuple(
             evaluation_set
@@ -500,7 +536,10 @@ class Boosting(ScoredRounds):
         gradient: NDArray[np.float32],
         hessian: NDArray[np.float32] | None,
     ) -> sampling.Sample:
-        """The sampled rows of a round."""
+        """The sampled rows of a round, and hessians that are adjusted to the sample.
+
+        Derivatives are (n_scores, n_rows); one-side sampling changes the gradients.
+        """
         if self.sampler is None:
             return sampling.Sample(None, hessian)
         return self.sampler.draw(round_index, gradient, hessian, self.n_threads)
@@ -515,7 +554,8 @@ class Boosting(ScoredRounds):
     def _measure_noise(self, spread: Spread) -> None:
         """Measure how much of noise the trees of a first round explain.
 
-        If there is an earlier model, this is its first round, with its start scores.
+        Noise are errors with random signs: see `Spread`. If there is an earlier model,
+        its own first round is imitated, with the derivatives at its start scores.
         """
         assert self.hessian is not None
         gradient, hessian = self.gradient, self.hessian
@@ -531,7 +571,9 @@ class Boosting(ScoredRounds):
     ) -> tuple[Floats, float]:
         """Grow a tree of score ``k`` for each of some gradients, for `measure_noise`.
 
-        Returns the values of the trees for all rows, and their mean number of leaves.
+        ``hessian`` is (n_scores, n_rows), ``gradients`` (n_trees, n_rows). Returns the
+        values of the trees for all rows, (n_trees, n_rows), and their mean number of
+        leaves. The trees do not become part of the model.
         """
         grower, n_leaves = self._grower(n_scores=1), 0
         changes = np.zeros((len(gradients), self.dataset.n_rows))
@@ -583,7 +625,8 @@ class Boosting(ScoredRounds):
     def _keep_average(self, is_stump: NDArray[np.bool_]) -> None:
         """Set the start of classes whose first tree has no split to their average.
 
-        LightGBM does the same.
+        ``is_stump``, (n_scores,), says which these are. LightGBM does the same: without
+        `boost_from_average`, such a class would else keep the score 0.
         """
         if not self.has_default_start or not is_stump.any():
             return
@@ -597,10 +640,12 @@ class Boosting(ScoredRounds):
             scores[is_stump] = start_scores[is_stump]
 
     def _renew_leaves(self, counts: NDArray[np.float32] | None) -> None:
-        """Replace the values of the leaves, before they are added to the scores.
+        """Replace the values of the new leaves, before they are added to the scores.
 
-        Objectives with renewed leaves have constant hessians. So the hessians of a
-        sample, ``counts``, are the weights of the sampled rows.
+        Losses such as the absolute error are minimized by percentiles of residuals, not
+        by Newton steps. Objectives with renewed leaves have constant hessians. So the
+        hessians of a sample, ``counts``, (n_scores, n_rows), are the weights of the
+        sampled rows; None: all are 1. Such objectives have a single score.
         """
         forest = self.grower.forest
         nodes, leaves, *_ = forest.copy(forest.n_trees - 1).arrays()
@@ -609,7 +654,7 @@ class Boosting(ScoredRounds):
             weight = counts[0].astype(np.float64) * (1.0 if weight is None else weight)
 
         start, order = self.grower.rows_by_leaf()
-        leaf_rows = np.split(order, start[1:-1])
+        leaf_rows = np.split(order, start[1:-1])  # the row numbers of each leaf
 
         def compute_values(sets: list[list[int]]) -> Floats:
             """The values of leaves that have the rows of some leaves."""

@@ -29,7 +29,11 @@ class Dropout(NamedTuple):
         return 1.0 / (self.new_weight + n) if n else 1.0
 
     def normalized(self, factor: Floats) -> Floats:
-        """The factors of all rounds, from those of the earlier rounds."""
+        """The factors of all rounds after a round of DART, (n + 1,).
+
+        ``factor``, (n,), are those of the earlier rounds. The k dropped rounds are
+        multiplied by k / (k + new_weight), and the new one gets `factor`.
+        """
         n, new = len(self.rounds), np.append(factor, self.factor)
         new[self.rounds] *= n / (n + self.new_weight)
         return new
@@ -67,7 +71,11 @@ class Dart(Boosting):
         return self.grown.factors
 
     def _draw(self, round_index: int, factors: Floats) -> Dropout:
-        """The rounds to drop, with probabilities proportional to their weights."""
+        """The rounds to drop, with probabilities proportional to their weights.
+
+        ``factors`` are those of the rounds so far, (n,). A round is the same for the
+        same seed and number.
+        """
         settings, n = self.settings, len(factors)
         new_weight = settings.learning_rate if settings.xgboost_dart_mode else 1.0
         random = np.random.default_rng([settings.drop_seed, round_index])
@@ -91,6 +99,10 @@ class Dart(Boosting):
         self.trees = self._trees_by_round()
 
     def _add_new_trees(self, added: bool) -> None:
+        """Add the trees of the round to all scores, and scale the dropped ones down.
+
+        ``added`` does not matter here: the engine has not added trees of DART.
+        """
         self.trees.append(self._new_trees())
         self.grown.dropouts.append(self.dropout)
         self.grown.factors = self._add_normalized(
@@ -98,6 +110,7 @@ class Dart(Boosting):
         )
 
     def _add_all_trees(self, scored_rows: Sequence[Scored]) -> None:
+        """Add all trees to scores, in the order and the way of the rounds."""
         factor, spread = self._no_factors, self.grown.spread
         for index, dropout in enumerate(self.grown.dropouts):
             self._subtract(scored_rows, dropout, factor)
@@ -108,7 +121,10 @@ class Dart(Boosting):
     def _subtract(
         self, scored_rows: Sequence[Scored], dropout: Dropout, factor: Floats
     ) -> None:
-        """Subtract dropped trees from scores."""
+        """Subtract the trees of the dropped rounds, times their factors, from scores.
+
+        ``factor``, (n_rounds,), are the factors that they have in the scores.
+        """
         for i in dropout.rounds:
             self._add_trees(scored_rows, self.trees[i], -factor[i])
 
@@ -117,7 +133,9 @@ class Dart(Boosting):
     ) -> Floats:
         """Add the trees of a round, and those that it dropped, to scores.
 
-        ``factor`` are the factors of the earlier rounds; returns those of all rounds.
+        ``index`` is the number of the round. ``factor``, (index,), are the factors of
+        the earlier rounds before it; returns those of all rounds, scaled down, with
+        which the trees are added.
         """
         dropout = self.grown.dropouts[index]
         factor = dropout.normalized(factor)
@@ -158,6 +176,10 @@ class Forest(Boosting):
         return [(e.binned or self.rows, total) for e, total in self.sums.items()]
 
     def raw_scores(self, evaluation_set: EvaluationSet) -> Floats:
+        """The start scores of a set plus the mean of all trees, (n_scores, n_rows).
+
+        The sums of the trees are kept, and computed when they are first needed.
+        """
         start = super().raw_scores(evaluation_set)
         if evaluation_set not in self.sums:
             total = np.zeros_like(start)

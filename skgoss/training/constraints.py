@@ -124,7 +124,11 @@ class _ConstraintReader(ColumnFinder):
     """Reads constraints, and finds the columns in them."""
 
     def sets(self, passed: Any) -> list[list[int]] | None:
-        """The interaction constraints as lists of column numbers."""
+        """The interaction constraints as lists of column numbers; None: there are none.
+
+        ``passed`` is the option: sets of names or numbers, or one of the words
+        'no_interactions' and 'pairwise'.
+        """
         if passed is None:
             return None
         if passed == "no_interactions":
@@ -139,7 +143,10 @@ class _ConstraintReader(ColumnFinder):
         ]
 
     def forced(self, passed: Any) -> list[ForcedSplit] | None:
-        """The forced splits as a list, parents before children."""
+        """The forced splits as a list, parents before children; None: there are none.
+
+        ``passed`` is the option: a JSON file, or the nested dicts in it.
+        """
         tree = disk.json_contents(passed, "forcedsplits_filename")
         splits: list[ForcedSplit] = []
         queue = deque([(tree, -1, "")] if tree else [])
@@ -172,7 +179,12 @@ def _check_monotone(
     reader: _ConstraintReader,
     categorical: Container[int],
 ) -> None:
-    """Check that columns with monotone constraints have ordered values."""
+    """Check that columns with monotone constraints have ordered values.
+
+    ``signs`` has the constraint of each column; None: there are none. ``categorical``
+    has the numbers of columns of categories. ValueError if values have no order; warns
+    of a penalty that is too large.
+    """
     for column in np.flatnonzero(signs if signs is not None else []).tolist():
         if column in categorical:
             raise ValueError(
@@ -230,7 +242,10 @@ def tree_constraints(
 
 
 def _feature_sets(sets: list[list[int]], dataset: BinnedDataset) -> FeatureSets:
-    """The sets of used features; columns that cannot be split are left out."""
+    """Sets of columns as sets of used features, and the sets of each feature.
+
+    ``sets`` are lists of column numbers. Columns that cannot be split are left out.
+    """
     number = np.full(dataset.n_features, -1, dtype=np.int32)
     number[dataset.feature] = np.arange(len(dataset.feature), dtype=np.int32)
     member = number[np.concatenate(sets)]
@@ -246,7 +261,10 @@ def _feature_sets(sets: list[list[int]], dataset: BinnedDataset) -> FeatureSets:
 
 
 def _starts(numbers: NDArray[np.int32], size: int) -> NDArray[np.int64]:
-    """The start of each number's items, sorted by number, and the end."""
+    """Where the items of each number begin if they are sorted by number, and the end.
+
+    ``numbers`` has the number of each item, from 0 to ``size - 1``.
+    """
     return np.concatenate([[0], np.cumsum(np.bincount(numbers, minlength=size))])
 
 
@@ -323,7 +341,12 @@ def clip_to_monotone(
 
 
 def _compared_nodes(nodes: NDArray[Any], sign: NDArray[np.int8]) -> list[list[int]]:
-    """The nodes that splits of monotone features compare, by level of the tree."""
+    """The nodes that splits of monotone features compare, by level of the tree.
+
+    They are the inner children of such a split, whose values as leaves must be known.
+    Leaves are not among them. Nodes of a level have no leaf in common, so that their
+    values are computed together.
+    """
     level = {0: 0}
     compared: dict[int, list[int]] = {}
     for index, node in enumerate(nodes):

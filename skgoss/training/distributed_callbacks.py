@@ -130,6 +130,11 @@ class DistributedCallbacks:
         return self._is_over
 
     def at_end(self) -> EarlyStopException | None:
+        """Call the callbacks after the last round, and tell all ranks the result.
+
+        Rank 0 tells it. Other ranks that the last round has told that the fit is over
+        have got it already.
+        """
         is_informed = self._is_over and not self._is_first
         with self._calling():
             stop = self._local.at_end()
@@ -139,6 +144,10 @@ class DistributedCallbacks:
         return stop
 
     def early_stop(self, error: Any) -> EarlyStopException | None:
+        """The exception that ends the fit early if a callback has raised ``error``.
+
+        Else None: then it is an error of the fit. Rank 0 tells the other ranks.
+        """
         stop = self._local.early_stop(error)
         if stop is None or not self._in_callbacks:
             return None
@@ -152,7 +161,8 @@ class DistributedCallbacks:
     def _synchronize(self, stop: EarlyStopException | None = None) -> bool:
         """Repeat on all ranks the effect of the callbacks of rank 0.
 
-        Returns whether the fit is over.
+        Returns whether the fit is over, on the other ranks: rank 0, which ``stop`` is
+        from, knows it already. If an exception has ended it, they raise the same one.
         """
         if not self._broadcasts:
             return False
@@ -169,7 +179,10 @@ class DistributedCallbacks:
         return outcome.is_over
 
     def _outcome(self, stop: EarlyStopException | None) -> Outcome:
-        """The effect of the callbacks since the last call."""
+        """The effect of the callbacks since the last call, on rank 0.
+
+        ``stop`` is the exception by which one has ended the fit; None: none has.
+        """
         old, new = vars(self._settings), vars(self.boosting.settings)
         self._settings = self.boosting.settings
         return Outcome(

@@ -92,7 +92,11 @@ def _linear(
     starts: Floats,
     factors: Floats | None,
 ) -> LinearLeaves:
-    """The linear models of all leaves."""
+    """The linear models of all leaves, multiplied by factors, with the starts added.
+
+    ``n_leaves``, (n_trees,), is the number of leaves of each tree. For the rest see
+    `ensemble`.
+    """
     if factors is not None:
         linear = [
             leaves.scaled(factor, 0.0)
@@ -108,7 +112,11 @@ def _values(
     starts: Floats,
     factors: Floats | None,
 ) -> Floats:
-    """The values of nodes or leaves, multiplied by factors, with the starts added."""
+    """The values of nodes or leaves, multiplied by factors, with the starts added.
+
+    ``items`` are the nodes or the leaves of all trees, and ``tree_size``, (n_trees,),
+    is the number of each tree's. For the rest see `ensemble`.
+    """
     values = items["value"].copy()
     if factors is not None:
         values *= np.repeat(np.repeat(factors, starts.shape[1]), tree_size)
@@ -126,7 +134,12 @@ def _sets(
     nodes: NDArray[Any],
     n_threads: int,
 ) -> tuple[CategorySets, NDArray[np.int64]]:
-    """The categories that go left at categorical nodes, and each node's set."""
+    """The categories that go left at categorical nodes, and the number of each node's.
+
+    The engine has sets of bins: the bits ``words[first_word:last_word]`` of a node. The
+    sets of the result have a bit for each code of a category, in words of 32 bits. The
+    number of a numeric node, whose set of bins is empty, means nothing.
+    """
     is_chosen = nodes["last_word"] > nodes["first_word"]
     set_index = np.cumsum(is_chosen) - 1
     if not is_chosen.any():
@@ -153,7 +166,11 @@ def _sets(
 
 
 def constant(values: Floats, n_features: int, n_rows: int, mass: float) -> Ensemble:
-    """Trees with one leaf, for rows of the weight ``mass`` that no column can split."""
+    """One round of trees with one leaf, for data that no column can split.
+
+    ``values``, (n_scores,), are those of the leaves. There are ``n_rows`` rows of the
+    total weight ``mass``.
+    """
     tree = {
         field.name: np.empty(0, NODE_TYPES.get(field.name)) for field in fields(Tree)
     }

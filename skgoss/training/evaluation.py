@@ -216,7 +216,7 @@ class EvaluationSet:
         return [EvalResult(self.name, *result) for result in results]
 
     def _warn_of_nan(self, undefined: list[str]) -> None:
-        """Warn that metrics are NaN, which is never the best value."""
+        """Warn that the metrics with these names are NaN, so no round is best."""
         reason = (
             " All its labels are equal." if len(set(self.rows.target.flat)) == 1 else ""
         )
@@ -226,7 +226,10 @@ class EvaluationSet:
         )
 
     def _distinct(self, results: list[Result]) -> list[Result]:
-        """The results, renamed if an earlier result has the same name."""
+        """The results; those whose name an earlier one has are renamed: 'l2 (2)'.
+
+        Early stopping and histories find results by name. The first time, it warns.
+        """
         distinct: dict[str, Result] = {}
         renamed = []
         for result in results:

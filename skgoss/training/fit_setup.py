@@ -142,7 +142,11 @@ class FitSetup:
     def evaluation_set(
         self, dataset: BinnedDataset, training: Rows, named: EvaluationSet
     ) -> EvaluationSet:
-        """An evaluation set with metrics, in the bins of the training rows."""
+        """An evaluation set with metrics, in the bins of the training rows.
+
+        ``dataset`` has these bins, ``training`` are the training rows. If the set has
+        the same rows, it needs no bins: it uses the scores of the training rows.
+        """
         rows, metrics = named.rows, self.make_metrics()
         init_score = self._init_score(rows)
         binned = None if rows is training else self._binned(dataset, rows)
@@ -159,11 +163,13 @@ class FitSetup:
         return replace(evaluation_set, metrics=self.make_metrics())
 
     def _raw_columns(self, rows: Rows) -> RawColumns | None:
+        """The values of the rows, which only linear leaves need; else None."""
         if not self.settings.linear_tree:
             return None
         return RawColumns(rows.columns, rows.numbers)
 
     def _binned(self, dataset: BinnedDataset, rows: Rows) -> BinnedRows:
+        """Rows of an evaluation set in the bins of the training set, ``dataset``."""
         raw, binned, numbers = self._raw_columns(rows), rows.binned, None
         if binned is not None and binned.has_bins_of(dataset):
             store, missing_bin = binned.storage.store, binned.missing_bin

@@ -45,7 +45,8 @@ class Lockstep(CertainEnd):
 
     Use it as a context manager: its threads end with the `with` body. ``n_at_once`` of
     the fits advance at the same time, and prefetch at most ``n_prefetched`` rounds. The
-    results are the same for any number.
+    results are the same for any number. ``index`` is that of the last round, -1 before
+    the first.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class Lockstep(CertainEnd):
         return self._fits[0].rounds.sets
 
     def _begin(self) -> None:
+        """Start the threads, and allow rounds to be prefetched; undone by an error."""
         try:
             self._expect(self.settings.n_estimators)
             self._schedule.__enter__()
@@ -78,6 +80,7 @@ class Lockstep(CertainEnd):
         self._expect(0)
 
     def _expect(self, n_rounds: int) -> None:
+        """Allow all fits to prefetch ``n_rounds``; 0 ends that: see `Rounds.expect`."""
         for fit in self._fits if self._n_prefetched else ():
             may_end = self._n_prefetched <= MAX_PREFETCHED
             fit.rounds.expect(n_rounds, is_evaluated=True, may_end=may_end)

@@ -114,6 +114,11 @@ def run(
 ) -> EarlyStopException | None:
     """Boost round by round, and call the callbacks.
 
+    ``model`` is what callbacks get as the model. The metrics of all rounds are added to
+    ``history``. ``after_round`` is called with the index of each round, and ends the
+    rounds if it returns True. ``n_rounds`` is the largest number of rounds; None: that
+    of the settings.
+
     If no tree of a round can be split, no tree of later rounds can. Callbacks of users
     are still called for these rounds, with the same metrics, as in LightGBM.
 
@@ -199,7 +204,10 @@ def _warn_of_fewer_rounds(
 def result(
     boosting: Rounds, stop: EarlyStopException | None, history: History
 ) -> Trained:
-    """The model after the rounds that `run` has run."""
+    """The model after the rounds that `run` has run.
+
+    ``stop`` is what `run` has returned, and ``history`` has the metrics of all rounds.
+    """
     if stop is not None:
         return _stopped_early(boosting, stop, history)
     last = {
@@ -230,7 +238,10 @@ def _stopped_early(
 
 
 def _recorded(history: History, index: int) -> dict[str, dict[str, float]]:
-    """The metrics that were recorded after the round of this index."""
+    """The metrics that were recorded after the round of this index, from 0.
+
+    Metrics that were not recorded then are left out.
+    """
     return {
         name: {
             metric: values[index]

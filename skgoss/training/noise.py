@@ -29,7 +29,10 @@ class Noise(NamedTuple):
 
 
 class Errors(NamedTuple):
-    """Derivatives of a loss by one score, as errors: Newton's steps to the targets."""
+    """Derivatives of a loss by one score, as errors: Newton's steps to the targets.
+
+    ``slope`` and ``curve``, (n,), are the first and second derivative of each row.
+    """
 
     rows: TrainingRows
     slope: Floats
@@ -47,7 +50,10 @@ class Errors(NamedTuple):
     def explained(self, change: Floats) -> float:
         """About the logarithm of the ratio of errors before and after a change.
 
-        Each error, ``slope / curve``, is weighted by ``curve``, as in a leaf value.
+        ``change``, (n,), is what trees add to the score. Each error, ``slope / curve``,
+        is weighted by ``curve``, as in a leaf value. With B and A the sums of squares
+        before and after, it is (B - A) / (B + A), about log(B / A) / 2. Trees change
+        only the ``visible`` part of errors, so B - A is that of this part.
         """
         total = self.rows.sum_of
         size = before = total(self.slope * self.slope)
@@ -59,7 +65,11 @@ class Errors(NamedTuple):
         return decrease / (2.0 * size - decrease) if size > 0 else 0.0
 
     def explained_fraction(self, change: Floats) -> float:
-        """The fraction of squared errors explained by the best multiple of a change."""
+        """The fraction of squared errors explained by the best multiple of a change.
+
+        ``change``, (n,), is what trees add to the score. It is the R squared of a
+        regression of the errors on it, weighted by ``curve``.
+        """
         squares = np.zeros(len(self.slope))
         is_curved = self.curve > 0
         np.divide(self.slope * self.slope, self.curve, out=squares, where=is_curved)
@@ -104,7 +114,11 @@ class EqualRows:
         self.total_weight = self.totals(self.weight)
 
     def noise(self, slope: Floats) -> Floats:
-        """The part of each row in the sum of independent errors of equal rows."""
+        """The part of each row in the sum of independent errors of equal rows.
+
+        ``slope``, (n,), are the errors. Of equal rows, each gets the root of the sum of
+        squares over their total weight.
+        """
         size = np.sqrt(self.totals((self.weight * slope) ** 2))
         total = self.total_weight
         return np.divide(size, total, out=np.zeros_like(size), where=total > 0)
@@ -129,7 +143,11 @@ class EqualRows:
         return np.ldexp(sums[self.group].astype(np.float64), exponent)
 
     def _totals_of_all_processes(self, sums: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The sums over the rows of all processes, each computed by one process."""
+        """The sums of all processes for the keys of this one, (n_keys,).
+
+        ``sums``, (n_keys,), are those of this process. Each key is owned by one
+        process, which receives its sums, adds them up, and sends the total back.
+        """
         collectives = self.rows.collectives
         owner = (self.keys % np.uint64(collectives.n_ranks)).astype(np.intp)
         order = np.argsort(owner, kind="stable")
@@ -148,9 +166,9 @@ class EqualRows:
         np.add.at(total, group, np.concatenate([part for _, part in received]))
         ends = np.cumsum([len(keys) for keys, _ in received])[:-1]
         answers = collectives.all_to_all(np.split(total[group], ends))
-        found = np.empty_like(sums)
-        found[order] = np.concatenate(answers)
-        return found
+        totals = np.empty_like(sums)
+        totals[order] = np.concatenate(answers)
+        return totals
 
 
 def row_keys(dataset: BinnedDataset) -> Keys:

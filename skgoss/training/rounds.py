@@ -75,7 +75,7 @@ class GrownRounds:
     ensemble: Ensemble | None = None
 
     def first(self, n: int) -> GrownRounds:
-        """A copy of the first rounds."""
+        """A copy of the first ``n`` rounds, or of all if there are fewer."""
         n = min(n, self.n)
         forest = self.forest
         return replace(
@@ -225,7 +225,11 @@ class Rounds(ABC):
 
     @abstractmethod
     def changes(self, params: Mapping[str, Any]) -> list[Change]:
-        """The assignments that change options of single trees, by any name."""
+        """The assignments that change options of single trees.
+
+        ``params`` has new values by any name of an option. The caller does them, all at
+        once. ValueError if an option cannot change.
+        """
 
     @abstractmethod
     def rollback(self) -> None:
@@ -283,7 +287,10 @@ class Rounds(ABC):
     def evaluate_sets(
         self, sets: Sequence[EvaluationSet], custom_metrics: Sequence[CustomMetric] = ()
     ) -> list[EvalResult]:
-        """The metrics of some evaluation sets, and ``custom_metrics``."""
+        """The metrics of some evaluation sets after the last round.
+
+        ``custom_metrics`` are computed in addition to those of the sets.
+        """
         with self._lock:
             if self.finished.prefetched is None or not self.keeps_scores:
                 self._settle()
@@ -444,7 +451,7 @@ class ScoredRounds(Rounds):
     def _add_trees(
         self, scored_rows: Sequence[Scored], trees: BinnedTrees, factor: float = 1.0
     ) -> None:
-        """Add a multiple of the trees of a round to scores."""
+        """Add ``factor`` times the trees of a round to scores."""
         for rows, scores in scored_rows:
             trees.add(rows, factor, self.n_threads, scores)
 
@@ -457,7 +464,10 @@ class ScoredRounds(Rounds):
         return trees._replace(linear=linear[-1] if linear else None)
 
     def _add_level(self, scored_rows: Sequence[Scored], level: Floats) -> None:
-        """Add the level of a round of a distribution to scores."""
+        """Add the level of a round, (n_scores,), to the scores of all rows.
+
+        Only distributions have levels: see `Spread`.
+        """
         for _, scores in scored_rows:
             scores += level[:, None]
 
@@ -480,6 +490,11 @@ class ScoredRounds(Rounds):
         return scores + total / max(1, finished.n) if self.average_output else total
 
     def raw_scores(self, evaluation_set: EvaluationSet) -> Floats:
+        """The scores of a set after the finished rounds, (n_scores, n_rows).
+
+        Before the first round, they are the user's start scores, or 0. The scores of
+        the training rows may be those after prefetched rounds: then copies are read.
+        """
         finished, is_training = self.finished, evaluation_set.binned is None
         if finished.n == 0:
             rows = evaluation_set.rows
@@ -491,6 +506,10 @@ class ScoredRounds(Rounds):
 
 
 def initial_scores(start: Floats, init_score: Floats | None, n_rows: int) -> Floats:
-    """The scores before the first round, (n_scores, n_rows)."""
+    """The scores before the first round, (n_scores, n_rows).
+
+    ``start``, (n_scores,), is a constant for all rows, to which the user's
+    ``init_score``, (n_scores, n_rows), is added; None: there is none.
+    """
     scores = np.repeat(start[:, None], n_rows, axis=1)
     return scores if init_score is None else scores + init_score

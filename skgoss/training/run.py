@@ -82,6 +82,7 @@ class Run:
         self.seconds += time.perf_counter() - begin
 
     def _evaluate(self, n_rounds: int) -> None:
+        """Keep the metrics after ``n_rounds`` rounds; NaN is the worst loss."""
         results = self.results[n_rounds] = self.rounds.evaluate()
         if results:
             loss = loss_of(results[0])

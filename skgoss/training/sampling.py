@@ -130,7 +130,10 @@ class Bagging(Sampler):
         return Sample(self.rows, hessian)
 
     def _bag(self, begin: int, n_threads: int) -> NDArray[np.uint32]:
-        """The rows of the bag of a round, or those of the first unit if it is empty."""
+        """The rows of the bag that begins in the round ``begin``, ascending.
+
+        If it is empty in all processes, it has the rows of the first unit.
+        """
         kept, units = self._kept(begin, n_threads), self.units
         rows = self._kept_rows(kept, n_threads)
         if not any(units.collectives.all_gather(len(rows) > 0)):
@@ -139,11 +142,15 @@ class Bagging(Sampler):
         return rows
 
     def _kept_rows(self, kept: NDArray[np.bool_], n_threads: int) -> NDArray[np.uint32]:
-        """The rows of the units that are kept."""
+        """The rows of the units that are kept: ``kept``, (n_units,)."""
         return kept_rows(kept if self.unit is None else kept[self.unit], n_threads)
 
     def _kept(self, round_index: int, n_threads: int) -> NDArray[np.bool_]:
-        """A mask of the units in the bag of a round."""
+        """A mask of the units in the bag of a round, (n_units,).
+
+        Positive units are drawn with another probability than the others, from numbers
+        of the same seed.
+        """
         masks = [
             self._mask(fraction, round_index, n_threads) for fraction in self.fractions
         ]
@@ -154,7 +161,11 @@ class Bagging(Sampler):
     def _mask(
         self, fraction: float, round_index: int, n_threads: int
     ) -> NDArray[np.bool_]:
-        """The units that are drawn with a probability, by hashes of their numbers."""
+        """A mask of the units that are drawn with the probability ``fraction``.
+
+        The random numbers are hashes of the numbers of the units among those of all
+        processes, so each process draws its own units without any messages.
+        """
         units, seed = self.units, self.settings.bagging_seed
         masks = [
             bagging_mask(n, fraction, seed, round_index, n_threads, first)
@@ -238,7 +249,12 @@ class OneSideSampling(Sampler):
         n_threads: int,
         is_constant: bool,
     ) -> NDArray[np.uint32]:
-        """The rows of this process in the sample of all rows: see `one_side_sample`."""
+        """The rows of this process in the sample of all rows, ascending.
+
+        The sample is that of `one_side_sample`, which reads the rows of one process.
+        The derivatives of drawn rows are scaled in place. ``is_constant``: the hessian
+        is an array of ones that was scaled in earlier rounds.
+        """
         partition, n_top, n_other = self.partition, self.n_top, self.n_other
         if self.numbers is None:
             self.numbers = partition.numbers.astype(np.uint32)

@@ -23,7 +23,11 @@ _SIGNAL_INTERVAL = 0.1
 
 
 def at_once(n_runs: int, n_threads: int) -> tuple[int, int]:
-    """The number of runs that advance at once, and the number of threads of each."""
+    """The number of runs that advance at once, and the number of threads of each.
+
+    ``n_threads`` threads are dealt out so that ``n_runs`` runs take the least time: a
+    run with n threads is faster by n to the power of `_EFFICIENCY`.
+    """
     best = max(
         range(1, min(n_runs, n_threads) + 1),
         key=lambda n: (n * (n_threads // n) ** _EFFICIENCY, n),
@@ -82,6 +86,7 @@ class Schedule(CertainEnd):
         ]
 
     def _begin(self) -> None:
+        """Start the threads; if one cannot be started, end those that were."""
         try:
             for thread in self._threads:
                 thread.start()
@@ -91,11 +96,13 @@ class Schedule(CertainEnd):
             raise
 
     def _end(self, *error: Any) -> None:
+        """End the threads; ``error`` are the arguments of ``__exit__``."""
         if error[0] is not None:
             self._scope.cancel()
         self._close()
 
     def _close(self) -> None:
+        """Tell all threads to end after their present step, and wait for them."""
         with self._lock:
             self._is_closed = True
             self._may_proceed.notify_all()
@@ -123,6 +130,7 @@ class Schedule(CertainEnd):
                 raise error
 
     def _has_reached(self) -> bool:
+        """Whether `reach` need not wait: all runs have come that far, or one failed."""
         is_behind = [n < self._n_required for n in self._n_done]
         has_failed = any(is_behind[number] for number in self._errors)
         pairs = zip(is_behind, self._has_ended, strict=True)
@@ -139,6 +147,7 @@ class Schedule(CertainEnd):
         return min(available, key=self._n_done.__getitem__, default=None)
 
     def _do_step(self, number: int) -> None:
+        """Do the next step of a run; its error is kept, and ends the run."""
         continues, n_new = False, 0
         try:
             continues, n_new = self._steps[number](), 1

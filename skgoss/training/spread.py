@@ -155,7 +155,10 @@ class Spread:
         self.errors = self.errors_of(slopes, curves)
 
     def errors_of(self, slopes: Floats, curves: Floats) -> list[Errors]:
-        """The errors with these derivatives by each score."""
+        """The errors with these derivatives, one for each score.
+
+        Both arrays are (n_scores, n_rows): the first and the second derivatives.
+        """
         pairs = zip(slopes, curves, strict=True)
         return [
             Errors.from_derivatives(self.rows, slope, curve) for slope, curve in pairs
@@ -164,7 +167,10 @@ class Spread:
     def fresh_gradients(
         self, scores: Floats, gradient: Singles, hessian: Singles, n_threads: int
     ) -> None:
-        """Write the derivatives of a first round."""
+        """Write the derivatives of a first round, without optimism and shrinkage.
+
+        All arrays are (n_scores, n_rows).
+        """
         likelihood = self.likelihood
         first = Likelihood(likelihood.name, likelihood.y, len(scores))
         first(scores, gradient, hessian, n_threads)
@@ -179,9 +185,11 @@ class Spread:
     ) -> None:
         """Measure how much of noise trees explain.
 
+        ``gradient`` and ``hessian``, (n_scores, n_rows), are those of a first round.
         ``grow(k, gradients)`` grows a tree of score k for each of the gradients. It
-        returns their values for all rows and their mean number of leaves. Rows with the
-        same key are in the same leaf of every tree.
+        returns their values for all rows, (n_trees, n_rows), and their mean number of
+        leaves. ``keys``, (n_rows,): rows with the same key are in the same leaf of each
+        tree.
         """
         equal = EqualRows(keys, self.rows, self.frequency)
         shifts = np.arange(20, 20 + NOISE_TREES, dtype=np.uint64)[:, None]
@@ -209,9 +217,10 @@ class Spread:
         scores: Floats,
         n_threads: int,
     ) -> Floats:
-        """The level after a round whose trees have changed the scores by ``changes``.
+        """The level, (n_scores,), after a round, whose state is appended to `rounds`.
 
-        ``n_leaves`` are the numbers of leaves of the trees.
+        ``changes``, (n_scores, n_rows), is what the new trees have added to the scores,
+        and ``n_leaves`` is the number of leaves of each. ``scores`` include them.
         """
         last = self.last
         explained = self.errors[0].explained(changes[0])
@@ -234,9 +243,11 @@ class Spread:
     def _learned_noise(
         self, explained: float, learning_rate: float, n_leaves: int
     ) -> float:
-        """The noise in what a tree explains.
+        """The part of what a tree of the mean explains that is noise.
 
-        If its splits do not depend on noise, each leaf still explains 1 / n_rows of it.
+        A tree that explains no more than one grown on noise has learned only noise. If
+        its splits do not depend on noise, each leaf still explains 1 / n_rows of it.
+        The more it explains, the closer its noise is to this minimum.
         """
         assert self.noise is not None
         max_noise = self.noise.explained * learning_rate
@@ -246,7 +257,12 @@ class Spread:
         return min_noise + (max_noise - min_noise) * max_noise / explained
 
     def _shrinkage(self, changes: Floats, unexplained: float) -> Floats:
-        """The fraction of noise in what the trees of each score have explained."""
+        """The fraction of noise in what the trees of each score explain, (n_scores,).
+
+        The fraction that trees of pure noise explain, over that which the new trees
+        explain by ``changes``. The mean's is multiplied by ``unexplained``, the
+        fraction of the squared errors that remains.
+        """
         assert self.noise is not None
         factors = [_MEAN_NOISE_FACTOR * unexplained] + [1.0] * (len(changes) - 1)
         fractions = map(Errors.explained_fraction, self.errors, changes)
@@ -259,7 +275,10 @@ class Spread:
         )
 
     def level(self, scores: Floats, n_threads: int) -> Floats:
-        """The level that makes the spread most likely if it is added to all scores."""
+        """The constants, (n_scores,), to add to all scores for the most likely spread.
+
+        The first, of the mean, is 0. A few Newton steps find them.
+        """
         level = np.zeros(len(scores))
         for _ in range(_MAX_LEVEL_STEPS):
             step = self._level_step(scores + level[:, None], n_threads)

@@ -27,10 +27,10 @@ Floats = NDArray[np.float64]
 
 # The number of models that hill climbing adds; few keep predictions fast.
 _ADDITIONS = 25
-_MOST_MEMBERS = 6
+_MAX_MEMBERS = 6
 
 # The squared errors of a mean of models are no smaller, by those of one.
-_LEAST_SHARE = 0.25
+_MIN_SHARE = 0.25
 
 # The range of the factors of raw scores that are tried. With this number of rows, half
 # of the best factor's difference to 1 is used: docs/measured-accuracy.md.
@@ -68,9 +68,12 @@ class FoldModel:
         trees: Ensemble | None = None,
         metrics: Sequence[AnyMetric] | None = None,
     ) -> Self:
-        """The model of the first new rounds; later ones are forgotten.
+        """The model of the first ``n_rounds`` new rounds; later ones are dropped.
 
-        Without other ``metrics``, the ``history`` has those of each round.
+        ``boosting`` is the fit to the training rows of the fold, whose only evaluation
+        set has the ``test`` rows. ``trees`` are its trees if they are known already.
+        ``metrics`` replace those of the set, and are computed later; None: the
+        ``history`` has those of each round.
         """
         measured = None if metrics else _last_metrics(history, n_rounds)
         boosting.end(n_rounds)
@@ -120,32 +123,36 @@ class FoldModel:
 
 
 def joined(
-    kinds: Sequence[Sequence[FoldModel]], weights: Sequence[float], rows: Rows
+    configurations: Sequence[Sequence[FoldModel]], weights: Sequence[float], rows: Rows
 ) -> tuple[Trained, OutOfFold]:
     """The weighted sum of the models of folds as one model, and its tests.
 
-    Its rounds are those of all models, the first rounds first. The leaf values of a
-    model are multiplied with the weight of its kind and divided by the number of folds,
-    so that the raw scores are the mean over the folds. ``kinds`` are the models of all
-    folds for each set of options, with their weights: see `hill_climbing`. ``rows`` are
-    those of all processes that were split into folds.
+    A configuration is a set of options. ``configurations`` has, for each, the models of
+    all folds, and ``weights`` its weight: see `hill_climbing`. ``rows`` are those of
+    all processes that were split into folds.
+
+    The rounds of the result are those of all models, the first rounds first. The leaf
+    values of a model are multiplied with the weight of its configuration and divided by
+    the number of folds, so that the raw scores are the mean over the folds.
     """
-    return _tested(*_joined_trees(kinds, weights), kinds, weights, rows)
+    return _tested(
+        *_joined_trees(configurations, weights), configurations, weights, rows
+    )
 
 
 def of_all_rows(
     trees: Ensemble,
-    kinds: Sequence[Sequence[FoldModel]],
+    configurations: Sequence[Sequence[FoldModel]],
     weights: Sequence[float],
     rows: Rows,
 ) -> tuple[Trained, OutOfFold]:
     """A model that was fitted on all rows, tested by the models of the folds.
 
-    For the other arguments see `joined`. The trees are those of a fit for each kind
-    that has a weight.
+    ``trees`` are those of one fit per configuration whose weight is not 0. For the
+    other arguments see `joined`.
     """
     no_fold = np.full(trees.n_rounds, -1, dtype=np.int32)
-    trained, out_of_fold = _tested(trees, no_fold, kinds, weights, rows)
+    trained, out_of_fold = _tested(trees, no_fold, configurations, weights, rows)
     n_starts = sum(weight != 0 for weight in weights)
     return trained, out_of_fold.for_all_rows(trees.n_rounds, n_starts)
 
@@ -153,14 +160,18 @@ def of_all_rows(
 def _tested(
     trees: Ensemble,
     fold_of_round: NDArray[np.int32],
-    kinds: Sequence[Sequence[FoldModel]],
+    configurations: Sequence[Sequence[FoldModel]],
     weights: Sequence[float],
     rows: Rows,
 ) -> tuple[Trained, OutOfFold]:
-    """Trees with their tests by the models of the folds."""
-    folds = [_weighted(models, weights) for models in zip(*kinds, strict=True)]
+    """The model of some trees, tested by the models of the folds.
+
+    ``fold_of_round`` is as in `CalibrationRows`; for the rest see `joined`. Metrics are
+    those of the weighted sums of the configurations' models of a fold.
+    """
+    folds = [_weighted(models, weights) for models in zip(*configurations, strict=True)]
     history: History = {}
-    for model in kinds[int(np.argmax(weights))]:
+    for model in configurations[int(np.argmax(weights))]:
         history |= model.history
     best_score: dict[str, dict[str, float]] = {}
     metrics: dict[str, list[float]] = {}
@@ -171,7 +182,7 @@ def _tested(
     trained = Trained(trees, best_score=best_score, history=history)
     scores = _out_of_fold(folds, len(rows.target))
     # Otherwise the start scores are in the rounds of ``init_model``.
-    is_first = kinds[0][0].first_round == 0
+    is_first = configurations[0][0].first_round == 0
     n_starts = int(np.count_nonzero(weights)) * len(folds) if is_first else 1
     calibration = None
     # Predictions for new rows have no initial scores; intervals are of one target.
@@ -189,7 +200,11 @@ def _last_metrics(history: History, n_rounds: int) -> dict[str, float]:
 
 
 def _weighted(models: Sequence[FoldModel], weights: Sequence[float]) -> FoldModel:
-    """The model of a fold with the weighted sum of the scores of several."""
+    """The model of a fold, with the weighted sum of the scores of several models.
+
+    ``models`` are those of one fold, one for each configuration. Only scores and
+    metrics are those of the sum; the trees are those of the first model.
+    """
     if len(models) == 1 and weights[0] == 1.0:
         return models[0]
     zero = np.zeros_like(models[0].scores)
@@ -198,19 +213,22 @@ def _weighted(models: Sequence[FoldModel], weights: Sequence[float]) -> FoldMode
 
 
 def spread(
-    kinds: Sequence[Sequence[FoldModel]],
+    configurations: Sequence[Sequence[FoldModel]],
     weights: Sequence[float],
     rows: Rows,
     pairs: Sequence[Pair] | None,
-    *kind: Any,
+    name: str,
+    n_threads: int,
 ) -> tuple[Floats, Floats]:
-    """How the scores of a distribution are `calibrated`.
+    """The factors and constants by which scores of a distribution are `calibrated`.
 
-    ``kinds`` are the models of all folds for each set of options, with their weights.
-    ``pairs`` are the rows of the folds, whose models become one mean; None: only their
-    scores are used.
+    Both are (n_scores,). ``name`` is that of the distribution. The models of ``pairs``,
+    the training and test rows of the folds, become one mean, whose errors are smaller
+    than those of a single model: the out-of-fold scores are moved to the targets by the
+    share of errors that differs between the models. None: one model of all rows
+    replaces them. For the rest see `joined`.
     """
-    folds = list(zip(*kinds, strict=True))
+    folds = list(zip(*configurations, strict=True))
     means = [_weighted(models, weights) for models in folds]
     tested, scores = tested_rows(rows, _out_of_fold(means, len(rows)))
     if pairs is not None:
@@ -222,10 +240,12 @@ def spread(
         if rows.weight is not None:
             n_tests = n_tests * (rows.weight[: len(n_tests)] > 0)
         n_models = n_tests[n_tests > 0].mean()
-        share = (1.0 / n_models - 1.0 / len(folds)) * _noise(learned, rows, *kind)
-        step, _ = newton_step(tested.y, scores, *kind)
-        scores[0] += (1.0 - np.sqrt(max(1.0 - share, _LEAST_SHARE))) * step
-    return calibrated(tested, scores, *kind)
+        share = (1.0 / n_models - 1.0 / len(folds)) * _noise(
+            learned, rows, name, n_threads
+        )
+        step, _ = newton_step(tested.y, scores, name, n_threads)
+        scores[0] += (1.0 - np.sqrt(max(1.0 - share, _MIN_SHARE))) * step
+    return calibrated(tested, scores, name, n_threads)
 
 
 def tested_rows(rows: Rows, scores: Floats) -> tuple[TrainingRows, Floats]:
@@ -236,43 +256,51 @@ def tested_rows(rows: Rows, scores: Floats) -> tuple[TrainingRows, Floats]:
     is_tested = np.isfinite(scores[:, 0])
     if rows.weight is not None:
         is_tested &= rows.weight > 0
-    at = np.flatnonzero(is_tested)
-    weight = None if rows.weight is None else rows.weight[at]
-    tested = TrainingRows.from_one_process(rows.target[at], weight)
-    return tested, np.ascontiguousarray(scores[at].T)
+    tested = np.flatnonzero(is_tested)
+    weight = None if rows.weight is None else rows.weight[tested]
+    training_rows = TrainingRows.from_one_process(rows.target[tested], weight)
+    return training_rows, np.ascontiguousarray(scores[tested].T)
 
 
-def _noise(learned: Sequence[tuple[Any, Any]], rows: Rows, *kind: Any) -> float:
+def _noise(
+    learned: Sequence[tuple[Any, Any]], rows: Rows, name: str, n_threads: int
+) -> float:
     """The share of the squared errors of models by which they differ from each other.
 
     The mean of models lacks most of it. ``learned`` are the rows that each model has
-    learned from, and their scores. These rows pull models to their targets, so that
-    differences and errors of the first score are too small alike.
+    learned from, by their numbers, and their scores, (n_scores, n_learned). These rows
+    pull models to their targets, so that differences and errors of the first score are
+    too small alike. ``name`` is that of the distribution.
     """
     count, mean = np.zeros((2, len(rows)))
     weight = np.ones(len(rows)) if rows.weight is None else rows.weight
-    learned = [(at[weight[at] > 0], scores) for at, scores in learned]
-    for at, scores in learned:
-        count[at] += 1.0
-        mean[at] += scores[0]
+    learned = [(train[weight[train] > 0], scores) for train, scores in learned]
+    for train, scores in learned:
+        count[train] += 1.0
+        mean[train] += scores[0]
     mean, weight = mean / np.maximum(count, 1.0), weight * (count > 1)
     unbiased = weight * count / np.maximum(count - 1.0, 1.0)
     noise = error = 0.0
-    for at, scores in learned:
-        step, information = newton_step(rows.target[at], scores, *kind)
-        difference = scores[0] - mean[at]
-        noise += float((unbiased[at] * information * difference**2).sum())
-        error += float((weight[at] * information * step**2).sum())
+    for train, scores in learned:
+        target = rows.target[train]
+        step, information = newton_step(target, scores, name, n_threads)
+        difference = scores[0] - mean[train]
+        noise += float((unbiased[train] * information * difference**2).sum())
+        error += float((weight[train] * information * step**2).sum())
     return noise / error if error > 0 else 0.0
 
 
 def _joined_trees(
-    kinds: Sequence[Sequence[FoldModel]], weights: Sequence[float]
+    configurations: Sequence[Sequence[FoldModel]], weights: Sequence[float]
 ) -> tuple[Ensemble, NDArray[np.int32]]:
-    """The trees, and the fold of each round; -1 for rounds that all folds share."""
+    """The trees of the weighted sum, and the fold of each of its rounds.
+
+    -1 for rounds of ``init_model``, which all folds share. For the arguments see
+    `joined`.
+    """
     models = [
         (model, weight / len(models), fold)
-        for models, weight in zip(kinds, weights, strict=True)
+        for models, weight in zip(configurations, weights, strict=True)
         for fold, model in enumerate(models)
         if weight
     ]
@@ -294,7 +322,9 @@ def weighted_sum(
 ) -> tuple[Ensemble, NDArray[np.int64]]:
     """Ensembles times their weights as one, and the order of its rounds.
 
-    The first rounds of all members come first, then the second ones, and so on.
+    ``members`` are ensembles with their weights. The first rounds of all members come
+    first, then the second ones, and so on. The order has, for each round of the result,
+    its number if the members were simply concatenated.
     """
     n_rounds = [trees.n_rounds for trees, _ in members]
     # A forest divides by the number of all rounds.
@@ -324,24 +354,31 @@ def mean_rounds(n_rounds: Sequence[int]) -> float:
 
 
 def loss(models: Sequence[FoldModel], metrics: Sequence[AnyMetric]) -> float:
-    """The mean over folds of the first metric, so that less is better; NaN is worst."""
+    """The mean over folds of the first metric, so that less is better; NaN is worst.
+
+    ``models`` are those of all folds.
+    """
     losses = [loss_of(model.measure(metrics)[0]) for model in models]
     return float(np.nan_to_num(np.mean(losses), nan=np.inf))
 
 
 def hill_climbing(
-    kinds: Sequence[Sequence[FoldModel]], metrics: Sequence[AnyMetric]
+    configurations: Sequence[Sequence[FoldModel]], metrics: Sequence[AnyMetric]
 ) -> list[float]:
     """The weights of configurations, of which few are not 0.
 
-    The set that reduces the out-of-fold loss most is added again and again, so that
-    weights are whole numbers of additions (R. Caruana et al., "Ensemble selection from
-    libraries of models", ICML 2004). They sum to 1. The first metric is the loss.
+    ``configurations`` has the models of all folds for each. The one that reduces the
+    out-of-fold loss most is added again and again, so that weights are whole numbers of
+    additions, divided by their sum (R. Caruana et al., "Ensemble selection from
+    libraries of models", ICML 2004). The first metric is the loss.
     """
-    counts, total = np.zeros(len(kinds)), [m.scores * 0.0 for m in kinds[0]]
-    best, weights = np.inf, np.zeros(len(kinds))
+    counts, total = (
+        np.zeros(len(configurations)),
+        [m.scores * 0.0 for m in configurations[0]],
+    )
+    best, weights = np.inf, np.zeros(len(configurations))
     for n in range(1, _ADDITIONS + 1):
-        is_full = np.count_nonzero(counts) == _MOST_MEMBERS
+        is_full = np.count_nonzero(counts) == _MAX_MEMBERS
         losses = [
             loss(
                 [
@@ -352,32 +389,36 @@ def hill_climbing(
             )
             if counts[i] or not is_full
             else np.inf
-            for i, models in enumerate(kinds)
+            for i, models in enumerate(configurations)
         ]
         i = int(np.argmin(losses))
         counts[i] += 1
-        total = [t + model.scores for t, model in zip(total, kinds[i], strict=True)]
+        total = [
+            t + model.scores for t, model in zip(total, configurations[i], strict=True)
+        ]
         if losses[i] < best:
             best, weights = losses[i], counts / n
     return weights.tolist() if weights.any() else (counts / counts.sum()).tolist()
 
 
 def calibration(
-    kinds: Sequence[Sequence[FoldModel]],
+    configurations: Sequence[Sequence[FoldModel]],
     weights: Sequence[float],
     metrics: Sequence[AnyMetric],
     n_rows: int,
 ) -> float:
     """The factor of raw scores whose out-of-fold probabilities have the lowest loss.
 
-    The fewer ``n_rows``, the closer to 1 it is. The first metric is the log loss.
-    For kinds and weights, see `joined` (C. Guo et al., "On Calibration of Modern Neural
-    Networks", ICML 2017, section 4.2).
+    The fewer ``n_rows``, which is the number of tested rows, the closer to 1 it is. The
+    first metric is the log loss. For the rest see `joined` (C. Guo et al., "On
+    Calibration of Modern Neural Networks", ICML 2017, section 4.2).
     """
 
     def loss_of(factor: float) -> float:
         scaled = [factor * weight for weight in weights]
-        folds = [_weighted(models, scaled) for models in zip(*kinds, strict=True)]
+        folds = [
+            _weighted(models, scaled) for models in zip(*configurations, strict=True)
+        ]
         return loss(folds, metrics)
 
     factor = float(minimize_scalar(loss_of, bounds=_FACTORS, method="bounded").x)

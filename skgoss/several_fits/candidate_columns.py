@@ -42,7 +42,10 @@ class CandidateColumns:
         return self.prepared.data.schema.n_all_features
 
     def with_pairs(self, pairs: PairColumns) -> Self:
-        """The same with pairs of columns."""
+        """The same with pairs: columns that the model computes from two others.
+
+        The rows are put into bins with them.
+        """
         after = in_bins(pair_features.with_pairs(self.prepared, pairs), self.n_rows)
         sets = [
             pair_features.set_with_pairs(named, self.prepared, after)
@@ -64,7 +67,12 @@ class JointColumns:
 
     @classmethod
     def of(cls, without: CandidateColumns, parts: Sequence[CandidateColumns]) -> Self:
-        """The columns of ``parts``, which are those ``without`` pairs and others."""
+        """The columns of all ``parts`` together.
+
+        ``without`` are the columns without pairs, and ``parts`` those of each
+        candidate, which may come several times. A pair that several have comes several
+        times, too.
+        """
         distinct = [part for part in dict.fromkeys(parts) if part.pairs]
         n_pairs = [len(part.pairs) for part in distinct]
         starts = np.cumsum([without.n_features, *n_pairs])[:-1].tolist()
@@ -75,7 +83,10 @@ class JointColumns:
         return cls(columns, dict(zip(distinct, starts, strict=True)))
 
     def placed(self, trees: Ensemble, part: CandidateColumns) -> Ensemble:
-        """Trees of the columns of one candidate as those of all columns."""
+        """The trees of a candidate, which read its columns, as trees of all columns.
+
+        ``part`` are the columns of the candidate. The numbers of its pairs change.
+        """
         if part.n_features == self.columns.n_features:
             return trees
         numbers = np.arange(part.n_features, dtype=np.int32)
@@ -87,5 +98,5 @@ class JointColumns:
     def models(
         self, models: Sequence[FoldModel], part: CandidateColumns
     ) -> list[FoldModel]:
-        """The models of folds with their trees placed."""
+        """The models of all folds of a candidate, with their trees `placed`."""
         return [replace(m, trees=self.placed(m.trees, part)) for m in models]

@@ -41,9 +41,13 @@ def prepare(
     The first set is the training set, the others are evaluation sets. If their rows are
     spread over processes, all ranks call this at the same time, each with its rows, and
     all get the same model. A rank without rows passes any row as ``X``, which tells the
-    columns. For ``searches``, see `fit_data.read`. ``no_folds`` is the error of a fit
-    with folds, before it bins rows: '{option}' in it stands for the option that asks
-    for them.
+    columns. For ``searches``, see `fit_data.read`.
+
+    ``init_model`` is an earlier model, whose trees come first. ``record`` is what the
+    model keeps of its estimator. ``n_threads`` is by default the option ``n_jobs``, and
+    ``build_bins`` a function in place of `BinnedDataset.build`, for fits that share
+    bins. ``no_folds`` is the error of a fit with folds, before it bins rows; '{option}'
+    in it stands for the option that asks for them. "": folds are allowed.
     """
     has_end = settings.time_limit is not None or INTERRUPTIONS
     limit = TimeLimit.from_now(settings.time_limit) if has_end else NO_LIMIT
@@ -86,7 +90,11 @@ def _refuse_unused_groups(data: FitData, arguments: FitArguments) -> None:
 def _chosen_fit(
     prepared: PreparedFit, sets: Sequence[EvaluationSet], no_folds: str
 ) -> AnyFit:
-    """One fit, those of folds or a search: what ``folds`` and ``preset`` ask for."""
+    """One fit, those of folds or a search: what ``folds`` and ``preset`` ask for.
+
+    ``sets`` are the evaluation sets; for ``no_folds`` see `prepare`. A preset that
+    would make a mean of fits, or folds of too few rows, becomes one fit instead.
+    """
     splits, search = prepared.data.splits(), prepared.data.search
     pairs = _pairs(prepared.data, splits)
     if pairs == []:
@@ -112,9 +120,9 @@ def _chosen_fit(
 
 
 def _pairs(data: FitData, splits: Splits) -> list[Pair] | None:
-    """The folds of the option ``folds``; None without it.
+    """The folds of the option ``folds``, as training and test rows; None without it.
 
-    There are none if a preset asks for folds of too few rows.
+    Empty if a preset asks for folds, and there are too few rows.
     """
     splitter = data.settings.folds
     if "folds" in data.preset_params:
@@ -129,14 +137,21 @@ def _pairs(data: FitData, splits: Splits) -> list[Pair] | None:
 def _of_one_fit(
     prepared: PreparedFit, sets: Sequence[EvaluationSet]
 ) -> tuple[PreparedFit, list[EvaluationSet], Splits]:
-    """A fit without the rows of weight 0, which only models of folds predict."""
+    """The data of one fit: without the rows of weight 0.
+
+    With folds, these rows are kept, because models of folds predict them. Sets of the
+    training rows change with them.
+    """
     before, data = prepared.data.rows, prepared.data.without_zero_weights()
     kept = [replace(s, rows=data.rows) if s.rows is before else s for s in sets]
     return replace(prepared, data=data), kept, data.splits()
 
 
 def _refuse_folds(data: FitData, no_folds: str) -> None:
-    """Say why the fit cannot have folds; without a reason, its evaluation sets are."""
+    """Raise the error of a fit that cannot have folds.
+
+    ``no_folds`` is the reason; "": it has evaluation sets.
+    """
     is_chosen = "folds" in data.preset_params
     name = "preset" if is_chosen else "folds"
     if not no_folds:

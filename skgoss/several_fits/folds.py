@@ -43,7 +43,10 @@ class Folds:
     external_set: EvaluationSet | None = None
 
     def begin(self, prepared: PreparedFit, number: int, n_threads: int) -> Fit:
-        """The fit to the rows of a fold, whose evaluation set are those it tests."""
+        """The fit to the training rows of fold ``number``, without rounds.
+
+        Its evaluation set has the test rows. ``prepared`` has the options.
+        """
         rows, tested = self.learned_and_tested(number)
         data = replace(prepared.data, rows=rows, fitted=rows)
         setup = replace(prepared.setup, n_threads=n_threads)
@@ -80,7 +83,10 @@ def in_bins(prepared: PreparedFit, n_rows: int) -> PreparedFit:
 
 
 def _binned(prepared: PreparedFit, n_global: int) -> BinnedDataset:
-    """The bins of all rows, on which rows of weight 0 have no influence."""
+    """The bins of all rows, on which rows of weight 0 have no influence.
+
+    ``n_global`` is the number of rows of all processes.
+    """
     rows, setup = prepared.data.rows, prepared.setup
     if rows.binned is not None:
         return rows.binned
@@ -174,35 +180,41 @@ class FoldFits:
 
     def blended(
         self,
-        kinds: Sequence[Sequence[FoldModel]],
+        configurations: Sequence[Sequence[FoldModel]],
         weights: Sequence[float],
         pairs: Sequence[Pair],
         make_model: MakeModel,
     ) -> FittedModel:
         """The models of all folds as one, or what ``refit`` makes of them.
 
-        ``kinds`` are the models of all folds for each set of options, with their
-        ``weights``, and ``pairs`` the folds that have models.
+        ``configurations`` has, for each set of options, the models of all folds, and
+        ``weights`` its weight. ``pairs`` are the folds that have models: after Ctrl-C,
+        not all have.
         """
         prepared, rows = self.prepared, self.splits.rows
         data, mapping = prepared.data, None
         if has_own_scores(data) and data.link.distribution is not None:
             kept = None if data.settings.refit else pairs
-            kind, n_threads = data.link.kind, prepared.setup.n_threads
-            mapping = blending.spread(kinds, weights, rows, kept, kind, n_threads)
-            kinds = [[model.mapped(*mapping) for model in models] for models in kinds]
+            name, n_threads = data.link.kind, prepared.setup.n_threads
+            mapping = blending.spread(
+                configurations, weights, rows, kept, name, n_threads
+            )
+            configurations = [
+                [model.mapped(*mapping) for model in models]
+                for models in configurations
+            ]
         if data.settings.refit:
-            best = kinds[int(np.argmax(weights))]
+            best = configurations[int(np.argmax(weights))]
             trees = self._refitted([model.n_rounds for model in best], make_model)
             if mapping is not None:
                 trees = trees.mapped(*mapping)
-            return self.tested(trees, kinds, weights)
-        return self._finished(*blending.joined(kinds, weights, rows))
+            return self.tested(trees, configurations, weights)
+        return self._finished(*blending.joined(configurations, weights, rows))
 
     def tested(
         self,
         trees: Ensemble,
-        kinds: Sequence[Sequence[FoldModel]],
+        configurations: Sequence[Sequence[FoldModel]],
         weights: Sequence[float],
     ) -> FittedModel:
         """The model of trees that were fitted on all rows, and its tests by the folds.
@@ -210,9 +222,12 @@ class FoldFits:
         For the other arguments see `blended`.
         """
         rows = self.splits.rows
-        return self._finished(*blending.of_all_rows(trees, kinds, weights, rows))
+        return self._finished(
+            *blending.of_all_rows(trees, configurations, weights, rows)
+        )
 
     def _finished(self, result: Trained, out_of_fold: OutOfFold) -> FittedModel:
+        """The fitted model of a result, with its reports and warnings."""
         prepared, data = self.prepared, self.prepared.data
         if data.arguments.callbacks is not None:
             _record(data.arguments.callbacks, result.history)
@@ -227,7 +242,10 @@ class FoldFits:
         return prepared.fitted_model(result, dataset, baseline)
 
     def _refitted(self, n_rounds: Sequence[int], make_model: MakeModel) -> Ensemble:
-        """The trees of a fit to all rows, with the mean of numbers of rounds."""
+        """The trees of a fit to all rows, with the mean of the folds' rounds.
+
+        ``n_rounds`` has the number of rounds of each fold.
+        """
         fit = Fit.begin_on_all_rows(self.prepared)
         return fit.grow(round(blending.mean_rounds(n_rounds)), make_model(fit))
 
@@ -235,10 +253,16 @@ class FoldFits:
 def _trained(
     fit: Fit, pair: Pair, is_over: loop.AfterRound | None, make_model: MakeModel
 ) -> FoldModel:
-    """The model of a fold, whose rounds end when ``is_over`` says so."""
+    """The model of a fold, up to its best round.
+
+    ``pair`` are the training and test rows of the fold. ``is_over`` is called after
+    each round, and ends the fit if it returns True; None: there is no limit.
+    ``make_model`` makes what callbacks get as the model of the fit.
+    """
     state, calls, options = fit.rounds, list(fit.callbacks), fit.prepared.data.settings
     model = make_model(fit) if calls else None
-    # Without early stopping, no fold ends early. Rounds of dropout change earlier ones.
+    # Without early stopping, no fold ends early, but each keeps its best rounds only.
+    # Not with DART: its later rounds change the trees of earlier ones.
     if options.early_stopping_round is None and options.boosting_type != "dart":
         deltas = options.early_stopping_min_delta
         calls.append(BestRound(deltas, options.first_metric_only))
@@ -266,7 +290,11 @@ def _record(calls: Any, history: History) -> None:
 
 
 def has_own_scores(data: FitData) -> bool:
-    """Whether all scores come from the trees of this fit."""
+    """Whether all scores come from the trees of this fit.
+
+    Not if it starts from an earlier model or from the user's scores, which a
+    calibration of its trees would not change.
+    """
     return data.init_model is None and data.rows.init_score is None
 
 

@@ -43,9 +43,9 @@ class Terms:
     n_folds: int
     # Whether candidates keep the models of folds, and the losses of all their rounds.
     keeps_models: bool
-    # The time of the search, in fits of the user's options, at most, and whether this
-    # includes that of a fit of all rows.
-    most_fits: float
+    # The largest time of the search, in fits with the user's options, and whether this
+    # includes that of a fit of all rows. A fit is `ROUNDS_PER_FIT` rounds.
+    max_fits: float
     has_last_fit: bool
     limit: TimeLimit
 
@@ -60,11 +60,11 @@ class PresetRace(race.Race):
         self,
         terms: Terms,
         batch: Sequence[Candidate],
-        found: Sequence[Candidate],
+        compared: Sequence[Candidate],
         *,
         is_drawn: bool,
     ) -> None:
-        super().__init__(batch, found, terms.search.level)
+        super().__init__(batch, compared, terms.search.level)
         self.terms, self.is_drawn = terms, is_drawn
 
     def grow(self, running: Sequence[Candidate]) -> None:
@@ -113,8 +113,8 @@ class PresetRace(race.Race):
             last = 0.0
             if self.terms.has_last_fit:
                 last = candidate.n_fits_of_last(search, n_rows)
-            if spent + last > self.terms.most_fits:
-                candidate.most_rounds = candidate.rounds[-1]
+            if spent + last > self.terms.max_fits:
+                candidate.max_rounds = candidate.rounds[-1]
 
 
 class Candidate(Racer):
@@ -160,18 +160,24 @@ class Candidate(Racer):
         return self.n_leaves_grown / self.n_grown
 
     def n_fits(self, search: presets.Search, n_rows: int) -> float:
-        """An estimate of the time so far, in fits of all rows.
+        """An estimate of the time so far, in fits of all rows: see `ROUNDS_PER_FIT`.
 
-        Small steps may take as many more.
+        ``n_rows`` is the number of all rows. Rounds of a small learning rate count for
+        less, because such a candidate needs more of them.
         """
         n_rounds = self.n_grown * min(1.0, self.rate / race.USUAL_RATE)
         return self._fits_of_round(search) * n_rounds * self.n_learned / n_rows
 
     def n_fits_of_last(self, search: presets.Search, n_rows: int) -> float:
-        """The same of a fit of all rows, if it was chosen now."""
+        """An estimate of the time of its fit of all rows, if it was chosen now.
+
+        In the unit of `n_fits`.
+        """
         ratio = n_rows / self.n_learned
-        found = search.last_fit(self.mean_rounds, self.n_leaves, n_rows, ratio, np.inf)
-        n_rounds: int = found["n_estimators"]
+        options = search.last_fit(
+            self.mean_rounds, self.n_leaves, n_rows, ratio, np.inf
+        )
+        n_rounds: int = options["n_estimators"]
         small = min(1.0, search.rate / presets.LAST_FIT_RATE)
         return self._fits_of_round(search) * n_rounds * small
 
@@ -180,6 +186,11 @@ class Candidate(Racer):
         return n_fits / self._fits_of_round(search)
 
     def _fits_of_round(self, search: presets.Search) -> float:
+        """The time of a round of all rows, as a fraction of a fit.
+
+        It depends on the leaves of its trees, on linear leaves and on pairs of columns;
+        the constants are measured.
+        """
         usual = search.num_leaves * self.prepared.data.n_scores
         cost = 1.0 + _LEAF_COST_SHARE * (self.n_leaves_of_round / usual - 1.0)
         if self.prepared.data.settings.linear_tree:
@@ -190,7 +201,10 @@ class Candidate(Racer):
 
     @property
     def loss(self) -> float:
-        """The mean over the folds; infinite if the limit came before the first ones."""
+        """The last mean loss over the folds; infinite if there is none.
+
+        A time limit may come before the first stage has ended.
+        """
         return -self.means[-1] if self.means else np.inf
 
     @property
@@ -209,9 +223,10 @@ class Candidate(Racer):
         return self.seconds / sum(max(run.results) for run in self.runs if run)
 
     def keep(self, metrics: Sequence[Any]) -> None:
-        """Keep the models, all of as many rounds, which are tested by ``metrics``.
+        """Keep the models of the folds, which are tested by ``metrics``.
 
-        With its own best round, the score of each fold would be too optimistic.
+        All have the mean number of rounds: with its own best round, the score of each
+        fold would be too optimistic.
         """
         if self.has_begun:
             n_rounds = max(1, round(self.mean_rounds))

@@ -105,23 +105,27 @@ class PresetSearch:
     # --- The model of one candidate, or of several ------------------------------------
 
     def _best_fit(self, pairs: Sequence[Pair]) -> Fit:
-        """The fit of all rows with the options of the best candidate."""
+        """The fit of all rows with the options of the best candidate.
+
+        ``pairs`` are the folds to compare candidates on; if there are none, because
+        there are too few rows, the preset's default options are used.
+        """
         if not pairs:
             options = self.search.without_folds
             return Fit.begin(self.prepared.with_chosen(options), self.sets)
-        found = self._searched(pairs)
-        best = race.winner(found)
+        compared = self._searched(pairs)
+        best = race.winner(compared)
         best.weight = 1.0
-        last = {} if self.external_set is not None else self._last_fit(best, found)
-        chosen = _chosen(best.columns.prepared, best.params | last, found)
+        last = {} if self.external_set is not None else self._last_fit(best, compared)
+        chosen = _chosen(best.columns.prepared, best.params | last, compared)
         return Fit.begin(chosen, best.columns.sets)
 
     def _mean(self, pairs: Sequence[Pair]) -> FittedModel:
         """The weighted mean of the candidates, each of which is fitted on all rows."""
         self._warn_of_callbacks()
         self._warn_of_sets()
-        found = self._searched(pairs)
-        members = self._fitted_members(found)
+        compared = self._searched(pairs)
+        members = self._fitted_members(compared)
         columns = [member.candidate.columns for member in members]
         joint = JointColumns.of(self.columns, columns)
         placed = map(joint.placed, [member.trees for member in members], columns)
@@ -129,22 +133,23 @@ class PresetSearch:
         total, _ = blending.weighted_sum(list(zip(placed, weights, strict=True)))
         best = members[int(np.argmax(weights))]
         options = best.options | {"n_estimators": total.n_rounds}
-        chosen = _chosen(joint.columns.prepared, options, found)
+        chosen = _chosen(joint.columns.prepared, options, compared)
         models = [member.candidate.models for member in members]
         return FoldFits(chosen, self.splits, pairs).tested(total, models, weights)
 
-    def _fitted_members(self, found: Sequence[Candidate]) -> list[Member]:
+    def _fitted_members(self, compared: Sequence[Candidate]) -> list[Member]:
         """The members of a mean, fitted on all rows.
 
-        A candidate is dropped if its fit of all rows has failed, unless it is the last.
+        ``compared`` are all candidates. A candidate is dropped if its fit of all rows
+        has failed, unless it is the last; then weights are found again without it.
         """
-        rest = [candidate for candidate in found if candidate.models]
+        rest = [candidate for candidate in compared if candidate.models]
         while True:
             candidates, weights = self._members(rest)
             members: list[Member] = []
             for number, candidate in enumerate(candidates):
                 share = 1.0 / (len(candidates) - number)
-                options = candidate.params | self._last_fit(candidate, found, share)
+                options = candidate.params | self._last_fit(candidate, compared, share)
                 fit = self._begun_on_all_rows(candidate, options, share)
                 trees = fit.grow(options["n_estimators"], None)
                 self.prepared.limit.is_reached |= fit.prepared.limit.is_reached
@@ -197,34 +202,46 @@ class PresetSearch:
         return True
 
     def _fitted_models(self, fit: Fit, models: Sequence[FoldModel]) -> list[FoldModel]:
-        """The models of folds with the scores of a fit of all rows."""
+        """The models of folds, with the scores of a fit of all rows on their test rows.
+
+        Then their loss is that of the fit on the same rows.
+        """
         rows = self.prepared.data.rows
         (training,) = fit.rounds.training_sets()
         learned = fit.rounds.raw_scores(training)
         # Rows of weight 0 are not among them, and count nowhere.
-        at = slice(None) if rows.weight is None else rows.weight > 0
+        has_weight = slice(None) if rows.weight is None else rows.weight > 0
         scores = np.zeros((len(learned), len(rows)))
-        scores[:, at] = learned
+        scores[:, has_weight] = learned
         return [replace(m, scores=scores[:, rows.local(m.test)]) for m in models]
 
     def _blend(self, pairs: Sequence[Pair], make_model: MakeModel) -> FittedModel:
-        """The weighted mean of the candidates' models of the folds."""
+        """The weighted mean of the candidates' models of the folds, as one model.
+
+        ``pairs`` are the folds, on which candidates are compared, too.
+        """
         self._warn_of_callbacks()
-        found = self._searched(pairs)
-        members, weights = self._members(found)
+        compared = self._searched(pairs)
+        members, weights = self._members(compared)
         best = members[int(np.argmax(weights))]
         joint = JointColumns.of(self.columns, [member.columns for member in members])
-        kinds = [joint.models(member.models, member.columns) for member in members]
-        chosen = _chosen(joint.columns.prepared, best.params, found)
+        configurations = [
+            joint.models(member.models, member.columns) for member in members
+        ]
+        chosen = _chosen(joint.columns.prepared, best.params, compared)
         folds = FoldFits(chosen, self.splits, pairs)
-        return folds.blended(kinds, weights, pairs, make_model)
+        return folds.blended(configurations, weights, pairs, make_model)
 
     def _members(
-        self, found: Sequence[Candidate]
+        self, compared: Sequence[Candidate]
     ) -> tuple[list[Candidate], list[float]]:
-        """The candidates with a weight, and their weights."""
-        members = [candidate for candidate in found if candidate.models]
-        for candidate in found:
+        """The candidates that have a weight in the model, and these weights.
+
+        ``compared`` are all candidates; only those that kept the models of their folds
+        count. The attribute ``weight`` of all is set; there, weights sum to 1.
+        """
+        members = [candidate for candidate in compared if candidate.models]
+        for candidate in compared:
             candidate.weight = 0.0
         winner = members.index(race.winner(members))
         weights = self._weights([member.models for member in members], winner)
@@ -234,28 +251,31 @@ class PresetSearch:
         return used, [weight for weight in weights if weight]
 
     def _last_fit(
-        self, chosen: Candidate, found: Sequence[Candidate], share: float = 1.0
+        self, chosen: Candidate, compared: Sequence[Candidate], share: float = 1.0
     ) -> dict[str, Any]:
-        """The rounds and the learning rate of a fit of all rows.
+        """The rounds and the learning rate of a candidate's fit of all rows.
 
-        It may take a ``share`` of the time that is left.
+        More rows need more rounds, and spare time is used for a smaller rate. It may
+        take a ``share`` of the time that is left. ``compared`` are all candidates,
+        whose time counts.
         """
         search, prepared, n_rows = self.search, self.prepared, self.n_rows
         ratio = n_rows / chosen.n_learned
-        most = prepared.data.rows.collectives.broadcast(
+        max_rounds = prepared.data.rows.collectives.broadcast(
             lambda: share * prepared.limit.left / (chosen.time_of_round * ratio)
         )
-        spent = sum(c.n_fits(search, n_rows) for c in found if c.rounds)
+        spent = sum(c.n_fits(search, n_rows) for c in compared if c.rounds)
         spare = chosen.rounds_of_fits(search, share * (_MAX_COST - spent))
         return search.last_fit(
-            chosen.mean_rounds, chosen.n_leaves, n_rows, ratio, most, spare
+            chosen.mean_rounds, chosen.n_leaves, n_rows, ratio, max_rounds, spare
         )
 
     @property
-    def most_fits(self) -> float:
-        """The time of the search and the last fit, in fits, at most.
+    def max_fits(self) -> float:
+        """The largest time of the search and the last fit, in fits.
 
-        It is the same on all machines.
+        A fit is `ROUNDS_PER_FIT` rounds with the user's options. The number is the same
+        on all machines.
         """
         if self.fold_pairs is not None:
             return _MAX_COST_PER_FOLD * len(self.fold_pairs)
@@ -296,38 +316,46 @@ class PresetSearch:
     def _pairs(self) -> list[Pair]:
         """The folds that candidates are compared on; none if there are too few rows.
 
-        An evaluation set decides instead of them. Of many rows, there is a sample.
+        If there is an evaluation set with other rows, it decides instead: there is one
+        fold without test rows. Of many rows, the folds have a sample.
         """
         splits = self.splits
-        at = splits.weighted()
-        n_rows = self.search.n_rows_of(len(at))
-        if n_rows < len(at):
+        rows = splits.weighted()
+        n_rows = self.search.n_rows_of(len(rows))
+        if n_rows < len(rows):
             seed = self.prepared.data.settings.random_state
-            at = splits_of_rows.sample(at, splits.groups, n_rows, seed)
+            rows = splits_of_rows.sample(rows, splits.groups, n_rows, seed)
         if self.external_set is not None:
-            return [(at, at[:0])]
+            return [(rows, rows[:0])]
         search = self.search
-        n_folds = min(search.n_folds, splits.most_folds(at))
+        n_folds = min(search.n_folds, splits.most_folds(rows))
         if n_folds < 2:
             return []
-        pairs = splits.of_equal_size(n_folds, at)
+        pairs = splits.of_equal_size(n_folds, rows)
         if n_rows == self.n_rows:  # not a sample
             pairs = splits.with_zero_weights(pairs)
         return pairs[: search.n_tested]
 
     def _weights(
-        self, kinds: Sequence[Sequence[FoldModel]], winner: int
+        self, configurations: Sequence[Sequence[FoldModel]], winner: int
     ) -> list[float]:
-        """The weights of several configurations, as a preset chooses them."""
+        """The weights of several configurations, as a preset chooses them.
+
+        ``configurations`` has the models of all folds for each, and ``winner`` is the
+        number of the best. Weights sum to 1, or to the factor that calibrates
+        probabilities. If a fit of all rows replaces the models, the winner gets all.
+        """
         data = self.prepared.data
         if self.is_refitted:
-            return [float(i == winner) for i in range(len(kinds))]
+            return [float(i == winner) for i in range(len(configurations))]
         metrics = self._by_loss(self.prepared).setup.make_metrics()
-        weights = blending.hill_climbing(kinds, metrics)
+        weights = blending.hill_climbing(configurations, metrics)
         if has_own_scores(data) and data.link.kind in ("logistic", "softmax"):
             weighted = self.splits.weighted()
-            n_rows = sum(int(np.isin(m.test, weighted).sum()) for m in kinds[0])
-            factor = blending.calibration(kinds, weights, metrics, n_rows)
+            n_rows = sum(
+                int(np.isin(m.test, weighted).sum()) for m in configurations[0]
+            )
+            factor = blending.calibration(configurations, weights, metrics, n_rows)
             weights = [factor * weight for weight in weights]
         return weights
 
@@ -337,7 +365,11 @@ class PresetSearch:
         return self.has_folds or self.search.is_mean
 
     def _searched(self, pairs: Sequence[Pair]) -> list[Candidate]:
-        """All candidates, batch by batch until no batch has a better one."""
+        """All candidates, raced batch by batch until no batch has a better one.
+
+        The first batch is the preset's; later ones are drawn at random. ``pairs`` are
+        the folds that candidates are compared on.
+        """
         search, prepared = self.search, self.prepared
         settings = prepared.data.settings
         limit = prepared.limit.of_share(0.9 if self.has_folds else 0.5)
@@ -347,35 +379,39 @@ class PresetSearch:
             self.n_rows,
             len(pairs),
             self.keeps_models,
-            self.most_fits,
+            self.max_fits,
             has_last_fit=not self.has_folds,
             limit=limit,
         )
-        found: list[Candidate] = []
+        compared: list[Candidate] = []
         best, n_without = np.inf, 0
         for number in range(search.n_batches):
             batch = self._batch(number, pairs)
             is_drawn = number > 0
-            PresetRace(terms, batch, found, is_drawn=is_drawn).run()
+            PresetRace(terms, batch, compared, is_drawn=is_drawn).run()
             for candidate in batch:
                 if self.keeps_models and not candidate.is_dropped:
                     candidate.keep(prepared.setup.make_metrics())
                 candidate.end()
-            found += batch
-            lowest = min(candidate.loss for candidate in found)
+            compared += batch
+            lowest = min(candidate.loss for candidate in compared)
             n_without = n_without + 1 if is_drawn and lowest >= best else 0
             best = lowest
             if settings.verbosity >= 1:
                 left = f", {limit.left:.0f} s left" if limit.seconds else ""
-                callbacks.say(f"{len(found)} candidates, lowest loss {best:g}{left}")
+                callbacks.say(f"{len(compared)} candidates, lowest loss {best:g}{left}")
             if n_without == search.patience or prepared.is_over(limit):
                 break
         prepared.limit.is_reached |= limit.is_reached
-        self._warn_of_end(limit, found)
-        return found
+        self._warn_of_end(limit, compared)
+        return compared
 
     def _batch(self, number: int, pairs: Sequence[Pair]) -> list[Candidate]:
-        """The candidates of a batch; without columns for pairs, they have none."""
+        """The candidates of the batch with this number, from 0.
+
+        If the data have fewer than two columns for pairs, candidates have none; those
+        that then are equal come once.
+        """
         search = self.search
         batch: list[Candidate] = []
         for kind in search.batch(number, self.prepared.data.settings.random_state):
@@ -421,10 +457,10 @@ class PresetSearch:
             " losses on folds are recorded. Leave them out, or pass other rows."
         )
 
-    def _warn_of_end(self, limit: TimeLimit, found: Sequence[Candidate]) -> None:
+    def _warn_of_end(self, limit: TimeLimit, compared: Sequence[Candidate]) -> None:
         """Warn if Ctrl-C or the limit has ended the search."""
-        whole, n_begun = self.prepared.limit, sum(c.has_begun for c in found)
-        n_first = min(len(found), len(self.search.candidates))
+        whole, n_begun = self.prepared.limit, sum(c.has_begun for c in compared)
+        n_first = min(len(compared), len(self.search.candidates))
         if limit.interrupted.is_set():
             whole.warn_interrupted(
                 f"a search after {n_begun} candidates had begun",
@@ -455,19 +491,22 @@ class PresetSearch:
 
 
 def _chosen(
-    prepared: PreparedFit, options: Mapping[str, Any], found: Sequence[Candidate]
+    prepared: PreparedFit, options: Mapping[str, Any], compared: Sequence[Candidate]
 ) -> PreparedFit:
-    """A fit with what has been chosen, and what has been compared."""
+    """The fit with the chosen options, and with the results of the search."""
     chosen = prepared.with_chosen(options)
-    return replace(chosen, search_results=_results(found))
+    return replace(chosen, search_results=_results(compared))
 
 
-def _results(found: Sequence[Candidate]) -> dict[str, list[Any]]:
-    """What was compared, in the manner of ``cv_results_``."""
+def _results(compared: Sequence[Candidate]) -> dict[str, list[Any]]:
+    """What was compared, in the manner of ``cv_results_``: lists over the candidates.
+
+    ``search_results_`` of estimators.
+    """
     return {
-        "params": [candidate.params for candidate in found],
-        "mean_test_loss": [candidate.loss for candidate in found],
-        "n_rounds": [candidate.mean_rounds for candidate in found],
-        "fit_time": [candidate.seconds for candidate in found],
-        "weight": [candidate.weight for candidate in found],
+        "params": [candidate.params for candidate in compared],
+        "mean_test_loss": [candidate.loss for candidate in compared],
+        "n_rounds": [candidate.mean_rounds for candidate in compared],
+        "fit_time": [candidate.seconds for candidate in compared],
+        "weight": [candidate.weight for candidate in compared],
     }

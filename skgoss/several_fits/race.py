@@ -35,7 +35,7 @@ _LARGEST_SHRINKAGE = 0.9
 # More candidates than these are screened on one fold first, in the last of these
 # stages, until the least number is left. Each stage keeps a fifth, or fewer if there
 # are not enough stages.
-_MOST_UNSCREENED = 20
+_MAX_UNSCREENED = 20
 _SCREENINGS = (-10, -4, 0)
 _LEFT_AFTER_SCREENING = 10
 _SURVIVORS = 5
@@ -47,8 +47,11 @@ STEP_OF_PRESETS = 0.6
 
 
 def screenings(n_racers: int) -> list[tuple[int, int]]:
-    """The stages that screen many candidates, and how many of these survive each."""
-    if n_racers <= _MOST_UNSCREENED:
+    """The stages that screen many candidates, and the number that survives each.
+
+    Empty if there are few. The number of candidates falls by the same factor in each.
+    """
+    if n_racers <= _MAX_UNSCREENED:
         return []
     ratio = _LEFT_AFTER_SCREENING / n_racers
     n = 1
@@ -75,7 +78,7 @@ class Racer:
     params: dict[str, Any]  # without the number of rounds
     # The name of the number of rounds; None: the candidate is evaluated once, as it is.
     path: str | None
-    most_rounds: int
+    max_rounds: int  # where its race ends
     rate: float  # the learning rate
     n_leaves: int  # the most leaves of a tree
     step: float = 1.0  # how far it goes at once, in stages
@@ -91,7 +94,7 @@ class Racer:
     def next_rounds(self) -> int:
         """The number of rounds after the next stage."""
         usual = _usual_rounds(self.stage, self.n_leaves)
-        return min(max(1, round(usual * USUAL_RATE / self.rate)), self.most_rounds)
+        return min(max(1, round(usual * USUAL_RATE / self.rate)), self.max_rounds)
 
     def candidate(self, n_rounds: int) -> dict[str, Any]:
         """The parameters with a number of rounds."""
@@ -105,7 +108,7 @@ class Racer:
         return self.next_rounds * self.n_leaves
 
     def note(self, scores: NDArray[np.float64]) -> None:
-        """Keep the scores of a stage."""
+        """Keep the scores of the stage that has ended, (n_folds,): more is better."""
         self.rounds.append(self.next_rounds)
         self.scores.append(scores)
         self.means.append(mean(scores))
@@ -150,13 +153,13 @@ class Racer:
         """Whether it takes part in the next stage."""
         if not self.rounds:
             return True
-        is_over = self.rounds[-1] == self.most_rounds
+        is_over = self.rounds[-1] == self.max_rounds
         has_stalled = len(self.rounds) - 1 - self.best >= _PATIENCE
         return not (self.is_dropped or is_over or has_stalled)
 
 
 def mean(scores: Any) -> float:
-    """The mean; NaN is worst."""
+    """The mean over the folds; NaN becomes minus infinity, the worst score."""
     return float(np.nan_to_num(np.mean(scores), nan=-np.inf))
 
 
@@ -206,7 +209,10 @@ class Race:
 
 
 def drop(racers: Sequence[Racer], level: float = LEVEL) -> None:
-    """Drop those that cannot catch up, by a test of this level on the folds.
+    """Drop the candidates that cannot catch up with the best one.
+
+    A one-sided test of this ``level`` compares their scores on the folds, with the gain
+    added that a candidate can still expect. Candidates that failed are dropped, too.
 
     References
     ----------
@@ -229,7 +235,9 @@ def winner(racers: Sequence[AnyRacer]) -> AnyRacer:
 
 
 def survivors(racers: Sequence[Racer], n_left: int) -> list[Racer]:
-    """The best candidates of a screening, as new; the others are dropped.
+    """The ``n_left`` best candidates of a screening; the others are dropped.
+
+    The best ones begin again: their scores, of one fold, are removed.
 
     References
     ----------
@@ -245,24 +253,26 @@ def survivors(racers: Sequence[Racer], n_left: int) -> list[Racer]:
 
 
 def _is_behind(racer: Racer, best: Racer, level: float) -> bool:
-    """Whether a candidate would be worse than the best one is, even in its end.
+    """Whether a candidate would stay worse than the best one is now.
 
-    Each is judged by what it may become: kinds of trees that learn slowly and end with
-    less loss are behind in the beginning, as those are that will never win.
+    Each is judged by what it may become: trees that learn slowly and end with a lower
+    loss are behind in the beginning, as those are that will never win. ``scores`` are
+    those of the folds at the best stage of each, and ``level`` that of `_is_real`.
     """
     gap = best.scores[best.best] - racer.scores[racer.best] - _gain_to_come(racer)
     return _is_real(gap, level)
 
 
 def _is_real(gap: NDArray[np.float64], level: float) -> bool:
-    """Whether a one-sided test of the folds tells a mean gap from 0.
+    """Whether the mean of ``gap``, (n_folds,), is above 0 by a one-sided t test.
 
-    One fold cannot.
+    The standard error is that of Nadeau and Bengio, for folds whose training rows
+    overlap: see `drop`. ``level`` is that of the test: the chance that a gap counts
+    whose true mean is 0. False for a single fold.
     """
     n_folds = len(gap)
     if n_folds < 2 or not gap.mean() > 0:
         return False
-    # The rows that folds learn from overlap.
     error = gap.std(ddof=1) * np.sqrt(1 / n_folds + 1 / (n_folds - 1))
     return bool(gap.mean() > _quantile(1 - level, n_folds - 1) * error)
 
@@ -282,7 +292,7 @@ def _gain_to_come(racer: Racer) -> float:
     if halfway > before:
         shrinks = min(shrinks, gain / (halfway - before))
     total = 0.0
-    while n_rounds < racer.most_rounds:
+    while n_rounds < racer.max_rounds:
         gain *= shrinks
         total += gain
         n_rounds *= 2
@@ -294,5 +304,8 @@ def _best_mean(racer: Racer) -> float:
 
 
 def _quantile(level: float, n: int) -> float:
-    """That of Student's distribution; its last digits depend on the machine."""
+    """The quantile of Student's distribution with ``n`` degrees of freedom.
+
+    It is rounded, because its last digits depend on the machine.
+    """
     return round(float(student.ppf(level, n)), 6)

@@ -58,8 +58,8 @@ def stages(monkeypatch):
                     candidate.n_fits(search, n_rows),
                     candidate.n_fits_of_last(search, n_rows),
                     spent,
-                    candidate.most_rounds == candidate.rounds[-1],
-                    race.terms.most_fits,
+                    candidate.max_rounds == candidate.rounds[-1],
+                    race.terms.max_fits,
                 )
             )
 

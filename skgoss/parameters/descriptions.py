@@ -10,7 +10,10 @@ import re
 
 
 def entries(text: str) -> dict[str, str]:
-    """The entries of a section of a docstring, by name."""
+    """The entries of a section of a docstring, by the name of the argument.
+
+    An entry is "name : type" and indented lines below, all in NumPy's style.
+    """
     return {
         entry.split(maxsplit=1)[0].strip("*"): entry
         for entry in re.split(r"\n(?=\S)", text.strip("\n"))
@@ -19,7 +22,10 @@ def entries(text: str) -> dict[str, str]:
 
 
 def _changed(table: dict[str, str], text: str) -> dict[str, str]:
-    """A table with changed entries; an entry of one line changes only the type."""
+    """A table of entries by name, with those in ``text`` added or replaced.
+
+    An entry of one line has only a new type: the lines below stay those in the table.
+    """
     changed = entries(text)
     for name, entry in changed.items():
         if "\n" not in entry:

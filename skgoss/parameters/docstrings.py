@@ -143,6 +143,7 @@ def describe_estimator(cls: Class) -> Class:
 
 
 def _names(options: Iterable[Option]) -> str:
+    """The names of options in one line of a docstring."""
     return ", ".join(option.name for option in options)
 
 
@@ -174,7 +175,10 @@ def describe_prediction(method: Function) -> Function:
 
 
 def describe_chain(what: str) -> Callable[[Class], Class]:
-    """Add "Returns: self" to the methods of a class that return the object itself."""
+    """Add "Returns: self" to the methods of a class that return the object itself.
+
+    These have the return type ``Self``. ``what`` describes the object.
+    """
 
     def describe(cls: Class) -> Class:
         for name, method in vars(cls).items():
@@ -219,8 +223,9 @@ def describe_plot(
 ) -> Callable[[Function], Function]:
     """Add the sections that follow the arguments to the docstring of a plot.
 
-    ``example`` is a line of code that plots ``model``, and ``fit`` has more arguments
-    of ``fit`` in it. ``see_also`` and ``returns`` are entries of these sections.
+    ``example`` is a line of code that plots ``model``. ``fit`` is inserted after ``y``
+    in the call ``fit(X, y)`` before it, such as ", eval_set=[(X, y)]". ``see_also`` and
+    ``returns`` are entries of these sections.
     """
 
     def describe(plot: Function) -> Function:
@@ -237,13 +242,20 @@ def describe_tree(plot: Function) -> Function:
 
 
 def _extended(function: Function, text: str, **values: str) -> Function:
-    """Add a text to a docstring, with values for the names in braces."""
+    """Add a text to the docstring of a function, with values for its names in braces.
+
+    The function itself is changed, and returned for use in decorators.
+    """
     function.__doc__ = inspect.cleandoc(function.__doc__ or "") + text.format(**values)
     return function
 
 
 def _describe(function: Function, descriptions: dict[str, str]) -> Function:
-    """Replace the mark in a docstring by the arguments of the signature."""
+    """Replace the mark in a docstring by the entries of the function's arguments.
+
+    ``descriptions`` has the entries by name: see `descriptions.entries`. Entries that
+    follow the mark come first. A docstring without a mark stays as it is.
+    """
     doc = inspect.cleandoc(function.__doc__ or "")
     before, mark, after = doc.partition(_ARGUMENTS)
     own_entries, gap, later = after.partition("\n\n")

@@ -25,12 +25,17 @@ class Domain(NamedTuple):
     type: str  # the type in docstrings
     description: str  # completes the sentence "must be ..."
     # Returns a value as a plain Python object, or ``NotImplemented`` if it is outside
-    # the domain.
+    # the domain: None is a value of some domains. All functions ``convert`` and
+    # ``_convert_...`` below do so.
     convert: Callable[[Any], Any]
     is_list: bool = False  # whether a single item in a model file stands for a list
 
     def parse(self, value: Any) -> Any:
-        """Convert a str to a number, unless the str itself is a value of the domain."""
+        """Convert a str to a number, unless the str itself is a value of the domain.
+
+        A str that is not a number either is returned as it is. So is a value that is
+        not a str.
+        """
         is_outside = isinstance(value, str) and self.convert(value) is NotImplemented
         return parse_number(value) if is_outside else value
 
@@ -93,7 +98,8 @@ class Option:
         """Return ``value`` as a plain Python object; ValueError if it is not allowed.
 
         Numbers may be strings. None, and empty lists where lists are allowed, stand for
-        the default unless they have a meaning of their own.
+        the default unless they have a meaning of their own. ``owner`` is the estimator
+        or function that the message names.
         """
         if value is self.default:
             return value
@@ -159,7 +165,10 @@ def real(
 
 
 def choice(*names: str, **replaced: str) -> Domain:
-    """Names, in upper or lower case. A keyword is converted to its value."""
+    """Names, which users may write in upper or lower case.
+
+    A keyword argument is an alias of a name: ``gbrt="gbdt"`` converts 'gbrt' to 'gbdt'.
+    """
     values = dict(zip(names, names, strict=True)) | replaced
 
     def convert(value: Any) -> Any:
@@ -172,7 +181,7 @@ def choice(*names: str, **replaced: str) -> Domain:
 
 
 def either(first: Domain, second: Domain) -> Domain:
-    """The values of two domains."""
+    """The values of two domains; ``first`` converts those that are in both."""
 
     def convert(value: Any) -> Any:
         converted = first.convert(value)
@@ -193,7 +202,10 @@ def optional(domain: Domain) -> Domain:
 
 
 def instance(type_: str, description: str, accepts: Callable[[Any], bool]) -> Domain:
-    """Objects for which ``accepts`` is true; they are not converted."""
+    """Objects for which ``accepts`` is true; they are not converted.
+
+    ``type_`` and ``description`` are those of `Domain`.
+    """
 
     def convert(value: Any) -> Any:
         return value if accepts(value) else NotImplemented
@@ -202,6 +214,7 @@ def instance(type_: str, description: str, accepts: Callable[[Any], bool]) -> Do
 
 
 def _convert_bool(value: Any) -> Any:
+    """Convert a bool, also NumPy's, or 'true' or 'false' in any case."""
     if isinstance(value, bool | np.bool_):
         return bool(value)
     if not isinstance(value, str):
@@ -211,6 +224,7 @@ def _convert_bool(value: Any) -> Any:
 
 
 def _convert_random_state(value: Any) -> Any:
+    """Convert a seed to an int; generators of NumPy stay as they are."""
     if isinstance(value, np.random.RandomState | np.random.Generator):
         return value
     return integer(0, UINT32_MAX).convert(value)
@@ -242,11 +256,16 @@ def _convert_categorical(value: Any) -> Any:
 
 
 def _convert_column(value: Any) -> Any:
+    """Convert to a name or a number of a column, also subclasses of str and int."""
     return str(value) if isinstance(value, str) else integer(0).convert(value)
 
 
 def _file_columns(may_be_list: bool) -> Callable[[Any], Any]:
-    """Convert a number, 'name:...' or a str of numbers to a tuple of columns."""
+    """Return a function that converts columns of a data file to a tuple of them.
+
+    It takes a number, 'name:' and a name, or a str of digits; if it ``may_be_list``,
+    also a list of these, or a str with commas between them. '' is an empty tuple.
+    """
 
     def convert(value: Any) -> Any:
         is_list = may_be_list and isinstance(value, list | tuple)
@@ -277,7 +296,10 @@ def _convert_metric(value: Any) -> Any:
 
 
 def _tuple_of(domain: Domain) -> Callable[[Any], Any]:
-    """Convert a number, a list of numbers or a str like '1,3,5' to a tuple."""
+    """Return a function that converts to a tuple whose items are in ``domain``.
+
+    It takes a number, a list of numbers or a str like '1,3,5', but none that are empty.
+    """
 
     def convert(value: Any) -> Any:
         if isinstance(value, str):
@@ -299,7 +321,11 @@ def _tuple_of(domain: Domain) -> Callable[[Any], Any]:
 
 
 def _by_column(domain: Domain, values: str) -> Domain:
-    """One value per column: a list, a str like '1,0,-1', or a dict by column."""
+    """One value of ``domain`` per column: a list, a str like '1,0,-1', or a dict.
+
+    The keys of the dict are names or numbers of columns. None and empty values become
+    None. ``values`` are the words for several values in messages.
+    """
 
     def convert(value: Any) -> Any:
         if value is None or (isinstance(value, str | list | tuple) and not value):
@@ -329,7 +355,10 @@ def _convert_sign(value: Any) -> Any:
 
 
 def _convert_sets_of_columns(value: Any) -> Any:
-    """Convert to None, 'pairwise', 'no_interactions' or a list of lists of columns."""
+    """Convert to None, 'pairwise', 'no_interactions' or a list of lists of columns.
+
+    A str of lists is JSON without the outer brackets, as LightGBM writes it.
+    """
     if isinstance(value, str):
         if value in {"pairwise", "no_interactions"}:
             return value
@@ -345,7 +374,10 @@ def _convert_sets_of_columns(value: Any) -> Any:
 
 
 def _contents(*types: type) -> Callable[[Any], Any]:
-    """Convert to None, the name of a file, or its contents, of one of these types."""
+    """Return a function that converts to None, the name of a file, or its contents.
+
+    The contents are an object of one of these ``types``. Empty ones become None.
+    """
 
     def convert(value: Any) -> Any:
         if isinstance(value, PathLike):
@@ -357,7 +389,10 @@ def _contents(*types: type) -> Callable[[Any], Any]:
 
 
 def _convert_folds(value: Any) -> Any:
-    """Convert an int; splitters and pairs of row numbers stay as they are."""
+    """Convert a number of folds; splitters and pairs of row numbers stay as they are.
+
+    A splitter is an object with a method ``split``, as scikit-learn's KFold.
+    """
     if value is None:
         return value
     if hasattr(value, "split") and not isinstance(value, str | type):

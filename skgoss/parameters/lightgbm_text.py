@@ -17,12 +17,20 @@ _TRAIN_NAMES = ("num_iterations", "num_threads")
 
 
 def from_lightgbm(parameters: Mapping[str, str]) -> dict[str, Any]:
-    """Return bools, numbers, strings and lists of them, without empty values."""
+    """The values of options in LightGBM's model file, from their texts by name.
+
+    They are bools, numbers, strings and lists of them. Options with an empty text are
+    left out. The names stay those of the file.
+    """
     return {name: _value(name, text) for name, text in parameters.items() if text}
 
 
 def _value(name: str, text: str) -> Any:
-    """The value of an option in a model file, by the type of its default and domain."""
+    """The value of an option in a model file, by the type of its default and domain.
+
+    Without such an option here, or where the text may be a dict (it has a colon), it is
+    a number, a str, or a list of them.
+    """
     option = _OPTIONS.get(CANONICAL_NAME.get(name, name))
     if option is not None and isinstance(option.default, bool):
         return text not in ("0", "False", "false")
@@ -46,7 +54,10 @@ def _list(option: Option, text: str) -> Any:
 
 
 def with_constructor_names(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options with the names that LightGBM's estimators pass on to `train`."""
+    """Options by the names that LightGBM's estimators pass on to `train`.
+
+    These are the names of the constructor, except for those in ``_TRAIN_NAMES``.
+    """
     return {
         name if name in _TRAIN_NAMES else CANONICAL_NAME.get(name, name): value
         for name, value in options.items()
@@ -67,7 +78,10 @@ def to_lightgbm(settings: Settings) -> dict[str, str]:
 
 
 def _text(option: Option, value: Any) -> str:
-    """The text of a value in a model file; '' if files cannot hold it."""
+    """The text of a value in a model file; '' if files cannot hold it.
+
+    That LightGBM chooses the value ('auto') has no text either.
+    """
     if not isinstance(value, list | tuple):
         return _text_of_scalar(value) if value != "auto" else ""
     is_text = any(isinstance(item, str) for item in value)

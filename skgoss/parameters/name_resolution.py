@@ -58,12 +58,13 @@ def canonical(
     keep: Collection[str] = (),
     last: Collection[str] = (),
 ) -> dict[str, Any]:
-    """Replace aliases by canonical names; messages name the ``owner`` of the options.
+    """The ``values`` of options with canonical names in place of aliases.
 
-    Unknown names are kept, and so are the names in ``keep``, which are parameters of a
-    subclass. Options without effect are left out. Canonical names in ``last`` have the
-    lowest precedence among the names of their options. Warns if several names of an
-    option have different values: see `preferred`.
+    ``owner`` is the estimator or function that messages name. Unknown names are
+    kept, also those in ``keep`` that are aliases: a subclass has parameters of these
+    names. LightGBM's options that do nothing here are left out: see `_is_off`.
+    Warns if several names of an option have different values, and chooses one: see
+    `preferred`. For options in ``last``, any alias is chosen over the canonical name.
     """
     by_name: dict[str, dict[str, Any]] = {}
     for passed_name, value in values.items():
@@ -111,7 +112,10 @@ def resolve_or_warn(values: Mapping[str, Any], owner: str) -> dict[str, Any]:
 
 
 def names_used(values: Mapping[str, Any]) -> dict[str, str]:
-    """The name that was used for each option, by its canonical name."""
+    """The name by which each option was passed, by its canonical name.
+
+    Of several names, it is the first in the order of precedence.
+    """
     by_option, _ = group_by_option(values)
     return {
         name: min(by_alias, key=OPTION[name].precedence.index)
@@ -120,7 +124,11 @@ def names_used(values: Mapping[str, Any]) -> dict[str, str]:
 
 
 def updated(values: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Values with some changed; an option may have different names in both."""
+    """``values`` with ``changes``; an option may have different names in both.
+
+    An option in ``changes`` replaces all names of this option in ``values``. If it is
+    None, it is not passed, and changes nothing.
+    """
     passed = {name: value for name, value in changes.items() if value is not None}
     changed = {CANONICAL_NAME.get(name, name) for name in passed}
     kept = {n: v for n, v in values.items() if CANONICAL_NAME.get(n, n) not in changed}
@@ -132,7 +140,9 @@ def group_by_option(
 ) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
     """Group values by options, and separate those of unknown names.
 
-    An option's canonical name has a dict of its values by the names that were passed.
+    The first result has, by canonical names, a dict of values by the names that were
+    passed: ``{"reg_lambda": {"lambda_l2": 1.0}}``. The second has unknown names, except
+    those of LightGBM's options that do nothing here: see `_is_off`.
     """
     by_option: dict[str, dict[str, Any]] = {}
     unknown: dict[str, Any] = {}
@@ -145,7 +155,11 @@ def group_by_option(
 
 
 def _is_off(name: str, value: Any) -> bool:
-    """Whether an option that does not exist here would have no effect in LightGBM."""
+    """Whether an option of LightGBM that does not exist here may be left out.
+
+    So it is if it never changes trees. Options with costs of columns are left out if
+    all costs are 0 or none is passed.
+    """
     if name == "cegb_tradeoff" or name in _WITHOUT_EFFECT:
         return True
     if name not in _WHY_NOT or NUMBERS.is_absent(value):
@@ -159,8 +173,10 @@ def preferred(
 ) -> Any:
     """Return the value to use if several names of an option are passed.
 
-    It is the first in LightGBM's order of precedence, where the name ``last`` comes
-    last; for ``n_jobs``, the smallest number of threads. Warns if the values differ.
+    ``values`` are those of ``option`` by the passed names. It is the first in
+    LightGBM's order of precedence, where the name ``last`` comes after all others; for
+    ``n_jobs``, the smallest number of threads. Warns in the name of ``owner`` if the
+    values differ.
     """
     names = sorted(values, key=lambda n: (n == last, option.precedence.index(n)))
     valid = all(option.domain.convert(values[n]) is not NotImplemented for n in names)

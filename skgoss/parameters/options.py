@@ -114,9 +114,11 @@ def n_jobs(
     owner: str,
     method: Callable[..., Any] | None = None,
 ) -> int | None:
-    """Return the option ``n_jobs`` from the ``**kwargs`` of a method.
+    """Return the option ``n_jobs`` from the ``**kwargs`` of a method that predicts.
 
-    ``method`` is the function of the class: attributes of instances may hide it. Other
+    It is ``default``, the object's own option, if ``kwargs`` do not have it or
+    ``method`` is None: then they are not read. ``method`` is the function of the class,
+    as attributes of instances may hide it, and ``owner`` the name of the class. Other
     options have no effect on a prediction or a refit. Arguments that only other methods
     have are an error, and unknown names give a warning.
     """

@@ -94,7 +94,11 @@ _ALWAYS = {
 
 
 def _sentences(names: Mapping[str, str], sentence: str) -> dict[str, str]:
-    """The sentence for each name of other libraries."""
+    """The sentence for each name of other libraries.
+
+    The keys of ``names`` are what to use here, which replaces "{}" in ``sentence``. The
+    values are the names, separated by spaces.
+    """
     return {name: sentence.format(instead) for name, instead in by_name(names).items()}
 
 
@@ -115,7 +119,10 @@ COVERAGE_HINTS = by_name(
 
 
 def _by_reason(table: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    """The names of options that do nothing, by the reason."""
+    """The names of options that do nothing, by the reason.
+
+    In ``table``, they are separated by spaces.
+    """
     return {reason: tuple(names.split()) for reason, names in table.items()}
 
 

@@ -78,14 +78,21 @@ class Search(NamedTuple):
     is_mean: bool = False  # whether the model may be the mean of several candidates
 
     def batch(self, number: int, seed: int) -> Candidates:
-        """The candidates of a batch, which are compared at the same time."""
+        """The candidates of a batch, which are compared at the same time.
+
+        ``number`` is 0 for the first batch, whose candidates are fixed. Those of later
+        batches are drawn, always the same for a ``seed``.
+        """
         if number == 0:
             return self.candidates
         random = np.random.default_rng([seed, number])
         return tuple(self._drawn(random) for _ in range(_BATCH))
 
     def _drawn(self, random: np.random.Generator) -> dict[str, Any]:
-        """A candidate whose options are drawn from ``space``."""
+        """A candidate whose options are drawn from ``space``.
+
+        Numbers are rounded to three digits, and to ints where the default is an int.
+        """
         options: dict[str, Any] = {}
         for name, low, high, is_log in self.space:
             default, fraction = DEFAULTS[name], random.random()
@@ -113,10 +120,12 @@ class Search(NamedTuple):
     ) -> dict[str, Any]:
         """The options of the last fit, in addition to those of the candidate.
 
-        The folds have found ``n_rounds``. There are ``n_rows`` rows, ``ratio`` times
-        those of a fit on folds, and time for ``max_rounds`` rounds: the learning rate
-        is larger if more are needed, and smaller if a preset may use ``spare_rounds``
-        and fewer are needed.
+        The folds have found ``n_rounds`` at their learning rate. The number of rounds
+        times the learning rate (the steps) is kept, and grows with the number of rows.
+        There are ``n_rows`` rows, ``ratio`` times those of a fit on folds, and trees
+        with ``n_leaves`` leaves. If more than ``max_rounds`` are needed, for which
+        there is time, the learning rate is larger. If fewer than ``spare_rounds`` are
+        needed, it is smaller.
         """
         rate, steps = self.rate, n_rounds * self.options["learning_rate"]
         steps *= power(ratio, _ROUNDS_EXPONENT)
@@ -126,8 +135,8 @@ class Search(NamedTuple):
             max_rounds = min(max_rounds, _MAX_LEAVES_IN_ALL / n_leaves)
         if self.is_rate_open and steps > rate * max_rounds:
             rate = min(_MAX_RATE, steps / max(1.0, max_rounds))
-        found = self.without_folds | {"n_estimators": max(1, round(steps / rate))}
-        return found if rate == self.rate else found | {"learning_rate": rate}
+        options = self.without_folds | {"n_estimators": max(1, round(steps / rate))}
+        return options if rate == self.rate else options | {"learning_rate": rate}
 
 
 # The learning rate of a preset's last fit.
@@ -245,10 +254,10 @@ def chosen(
 ) -> dict[str, Any]:
     """The options that the preset chooses, by name; empty without a preset.
 
-    The ``explicit`` options of the user are not changed. ``max_categories`` is the
-    largest number of categories of a column. Folds are chosen only if the fit
-    ``may_fold``, linear leaves only if it ``may_be_linear``, and pairs of columns only
-    if it ``may_have_pairs``.
+    The ``explicit`` options, which are the user's, are not changed. ``max_categories``
+    is the largest number of categories of a column, 0 without categorical columns.
+    Folds are chosen only if the fit ``may_fold``, linear leaves only if it
+    ``may_be_linear``, and pairs of columns only if it ``may_have_pairs``.
     """
     if settings.preset is None:
         return {}
@@ -274,7 +283,13 @@ def chosen(
 def _candidates(
     own: Settings, chosen: Mapping[str, Any], max_categories: int
 ) -> Candidates:
-    """The first candidates of a search, which include the user's ``own`` options."""
+    """The first candidates of a search: options that differ from the preset's.
+
+    ``own`` are the user's settings, without the preset, and ``chosen`` what the preset
+    has chosen. Some candidates have the user's values of all these options, most of
+    them defaults, at least with linear leaves. ``max_categories`` is the largest number
+    of categories of a column. An empty dict is the preset itself.
+    """
     if own.preset != "best" and str(own.objective).startswith(_SURVIVAL):
         return ({},)
     usual = _own(own, chosen)
@@ -282,7 +297,7 @@ def _candidates(
     if own.preset == "fast":
         return _possible([{}, usual | _LINEAR_LEAVES], chosen)
     may_be_linear = _is_possible(_LINEAR_LEAVES, chosen)
-    found = [
+    candidates = [
         {},
         category_options if max_categories > _SMALL_VOCABULARY else {},
         usual | _LINEAR_LEAVES,
@@ -292,35 +307,48 @@ def _candidates(
         _RANDOM_THRESHOLDS,
         *(_MORE_CANDIDATES if own.preset == "best" else ()),
     ]
-    return _possible(found, chosen)
+    return _possible(candidates, chosen)
 
 
 def _own(own: Settings, chosen: Collection[str]) -> dict[str, Any]:
-    """The candidate with the user's own options."""
+    """The candidate with the user's values, or the defaults, of all ``chosen`` options.
+
+    It undoes the preset, except for options that all candidates share.
+    """
     return {name: getattr(own, name) for name in chosen if name not in _COMMON_OPTIONS}
 
 
-def _possible(kinds: Sequence[dict[str, Any]], chosen: Collection[str]) -> Candidates:
+def _possible(
+    candidates: Sequence[dict[str, Any]], chosen: Collection[str]
+) -> Candidates:
     """Candidates restricted to options that the preset has ``chosen``, each once.
 
-    A candidate is dropped if one of its flags (options that are True) is not chosen,
-    because it would have another kind of trees.
+    The other options are the user's. A candidate is dropped if it needs one of them:
+    see `_is_possible`.
     """
-    found = [
-        {name: value for name, value in kind.items() if name in chosen}
-        for kind in kinds
-        if _is_possible(kind, chosen)
+    possible = [
+        {name: value for name, value in options.items() if name in chosen}
+        for options in candidates
+        if _is_possible(options, chosen)
     ]
-    return tuple(options for i, options in enumerate(found) if options not in found[:i])
+    return tuple(
+        options for i, options in enumerate(possible) if options not in possible[:i]
+    )
 
 
-def _is_possible(kind: Mapping[str, Any], chosen: Collection[str]) -> bool:
-    """Whether what makes a kind of trees may be chosen."""
-    return all(name in chosen for name, value in kind.items() if value is True)
+def _is_possible(options: Mapping[str, Any], chosen: Collection[str]) -> bool:
+    """Whether all flags of a candidate (options that are True) may be chosen.
+
+    Without its flag, such as ``linear_tree``, it would have another kind of trees.
+    """
+    return all(name in chosen for name, value in options.items() if value is True)
 
 
 def default_trees() -> dict[str, Any]:
-    """The defaults of all options that define the kind of trees or of boosting."""
+    """The defaults of all options that define trees or boosting, by name.
+
+    These are those that a preset chooses, and a few more.
+    """
     names = _ACCURATE.keys() | {
         *("boosting_type", "data_sample_strategy", "multi_strategy", "folds")
     }
@@ -339,8 +367,9 @@ def search(
     """The search for the number of rounds; None if it is given, or folds find it.
 
     ``own`` are the user's settings, and ``settings`` those with what the preset has
-    ``chosen``. ``max_categories`` is the largest number of categories of a column. The
-    model is a mean of several candidates only if it ``may_be_mean``.
+    ``chosen``. ``max_categories`` is the largest number of categories of a column, 0
+    without categorical columns. ``n_rows`` is the number of rows. The model is a mean
+    of several candidates only if it ``may_be_mean``.
     """
     has_folds = settings.folds is not None
     # With folds, the user's number of rounds is only a maximum. Objectives that are
@@ -358,7 +387,7 @@ def search(
         without_folds["n_estimators"] = _ROUNDS_WITHOUT_FOLDS
     level = _LEVELS[n_rows >= _SMALL_DATA_ROWS] if n_rows >= _MIN_ROWS_TO_DROP else 0.0
     is_fast = settings.preset == "fast"
-    found = Search(
+    first = Search(
         *((5, 1) if is_fast else (3, 3)),
         {"learning_rate": rate, "n_estimators": n_rounds, "early_stopping_round": None},
         _candidates(own, chosen, max_categories),
@@ -370,17 +399,17 @@ def search(
         is_mean=may_be_mean and not has_folds,
     )
     if settings.preset != "best":
-        return found
+        return first
     fixed = set(own.explicit)
     if not max_categories:
         fixed |= _SPACE_CATEGORY_OPTIONS
     if "subsample" not in chosen:
         fixed |= _SAMPLING
     space = tuple(option for option in _SPACE if option[0] not in fixed)
-    return found._replace(space=space, n_batches=_MAX_BATCHES, patience=_PATIENCE)
+    return first._replace(space=space, n_batches=_MAX_BATCHES, patience=_PATIENCE)
 
 
 def planned_rounds(settings: Settings) -> int | None:
-    """The maximum number of rounds of a fit; None if it depends on the data."""
+    """The maximum number of rounds of a fit; None if folds or a search find it."""
     is_open = settings.preset is not None or settings.folds is not None
     return None if is_open else settings.n_estimators

@@ -124,10 +124,12 @@ class Settings:
 def changes(
     values: Mapping[str, Any], kept: Mapping[str, Any], owner: str
 ) -> dict[str, Any]:
-    """The options by canonical names, without fixed ones that have the same value.
+    """The options that a callback or `Booster.reset_parameter` changes during a fit.
 
-    ``kept`` are the values of the fit. Fixed options are not in ``CHANGEABLE``. An
-    option whose value is None counts as not passed.
+    They have canonical names. ``kept`` are the values that the fit has so far. Options
+    that cannot change (not in ``CHANGEABLE``) are left out if the value is the same,
+    and stay otherwise, for the error of `Settings.changed`. An option whose value is
+    None counts as not passed.
     """
     passed = {name: value for name, value in values.items() if value is not None}
     options = canonical(passed, owner, ["num_class"])
@@ -177,7 +179,8 @@ def make_settings(
     if options["boosting_type"] == "goss":
         options |= {"boosting_type": "gbdt", "data_sample_strategy": "goss"}
         changed.add("data_sample_strategy")
-    # A preset may choose what forests need, and checks all options again.
+    # With a preset, the options of a forest are not final yet: it may choose samples of
+    # rows, which forests need. All options are checked again then.
     is_open = options["boosting_type"] == "rf" and options["preset"] is not None
     if not (is_open or changed.isdisjoint(_COMBINED_OPTIONS)):
         _check_together(options, owner)
@@ -250,12 +253,14 @@ def _check_shared_trees(options: Mapping[str, Any], owner: str) -> None:
 
 
 def _is_monotone(constraints: Mapping[str, int] | Sequence[int] | None) -> bool:
+    """Whether any column has a constraint: its value is not 0."""
     if isinstance(constraints, Mapping):
         constraints = list(constraints.values())
     return any(constraints or ())
 
 
 def _uses_bagging(options: Mapping[str, Any]) -> bool:
+    """Whether trees are trained on samples of rows, drawn every few rounds."""
     names = ("subsample", "pos_bagging_fraction", "neg_bagging_fraction")
     return options["subsample_freq"] > 0 and min(options[name] for name in names) < 1
 

@@ -66,7 +66,9 @@ def set_keyword_arguments(
 
 
 def remember_passed(estimator: Any, names: Iterable[str]) -> None:
-    """Store in an estimator which options were passed, even those with default values.
+    """Store in an estimator which options a call passes, even with default values.
+
+    ``names`` are the keyword arguments of the call, also aliases and unknown names.
 
     A call with all options, as in ``model.set_params(**other.get_params())``, is a
     copy: nothing is stored, and earlier names are deleted. Then the options that are
@@ -87,7 +89,11 @@ def warn_of_unknown(names: Iterable[str], owner: str) -> None:
 
 
 def _set_aliases(estimator: Any, by_option: Mapping[str, dict[str, Any]]) -> None:
-    """Set options that were passed by aliases."""
+    """Set the attributes of options that were passed by aliases.
+
+    ``by_option`` has, by canonical names, the values by alias. The constructor has set
+    the attributes to the values passed by canonical names, or to their defaults.
+    """
     signature = inspect.signature(type(estimator).__init__).parameters
     for name, values in by_option.items():
         option, value = OPTION[name], getattr(estimator, name)
@@ -101,6 +107,7 @@ def _set_aliases(estimator: Any, by_option: Mapping[str, dict[str, Any]]) -> Non
 
 
 def _is_absent(option: Option, value: Any) -> bool:
+    """Whether a value is None, and stands for one that is not passed."""
     return value is None and option.domain.convert(None) is NotImplemented
 
 
@@ -195,8 +202,10 @@ def show_inherited(cls: type) -> None:
 def hint_arguments(names: str, options: str = "") -> Callable[[Function], Function]:
     """Add hints to the errors of a function for arguments that it does not have.
 
-    ``names`` is the key of the function in `other_libraries.ARGUMENTS`, and ``options``
-    where options belong. The decorator keeps the signature.
+    ``names`` is the key of the function in `other_libraries.ARGUMENTS`, which has what
+    to use in place of other libraries' arguments. ``options`` are the words for the
+    place of options, such as "the constructor"; with "" the hints do not mention
+    options. The decorator keeps the signature.
     """
 
     def decorate(function: Function) -> Function:

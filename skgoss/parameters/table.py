@@ -59,7 +59,12 @@ def _option(
     needs: tuple[Need, ...] = (),
     **flags: Any,
 ) -> Option:
-    """One row. ``lightgbm`` is LightGBM's name if it is not ``name``."""
+    """One row of the table: an `Option`, from texts that are easier to write.
+
+    ``aliases`` are separated by spaces, and the indentation of ``meaning`` does not
+    matter. ``lightgbm`` is LightGBM's name if it is not ``name``; it is an alias, too.
+    ``flags`` are the other fields of `Option`.
+    """
     names = tuple(aliases.split())
     if lightgbm is not None:
         names = lightgbm, *names
@@ -82,11 +87,13 @@ def _option(
 
 
 def _samples_rows(options: Mapping[str, Any]) -> bool:
+    """Whether bagging draws fewer than all rows, or all of one class."""
     names = "subsample", "pos_bagging_fraction", "neg_bagging_fraction"
     return min(options[name] for name in names) < 1
 
 
 def _stops_early(options: Mapping[str, Any]) -> bool:
+    """Whether tests find the number of rounds; 0 and None turn early stopping off."""
     return (options["early_stopping_round"] or 0) > 0 or options["folds"] is not None
 
 

@@ -22,7 +22,7 @@ from skgoss.estimators.ndcg_scorer import ndcg_scorer
 from skgoss.fit.callbacks import register_logger
 from skgoss.fit.time_limit import keep_on_interrupt
 from skgoss.parameters.other_libraries import PACKAGE_HINTS as _PACKAGE_HINTS
-from skgoss.preprocessing import PairFeatures
+from skgoss.preprocessing import DateFeatures, PairFeatures
 from skgoss.sklearn import LGBMClassifier, LGBMModel, LGBMRanker, LGBMRegressor
 from skgoss.utils.messages import UnusedParameterWarning
 from skgoss.utils.messages import hint as _hint
@@ -45,6 +45,7 @@ __all__ = [
     "Booster",
     "CVBooster",
     "Dataset",
+    "DateFeatures",
     "EarlyStopException",
     "EvalResult",
     "LGBMClassifier",

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from skgoss.binning.binned_dataset import BinnedDataset
-from skgoss.columns.columns import RELEASED, Columns
+from skgoss.columns.columns import RELEASED, Columns, numbers
+from skgoss.columns.computed_columns import ComputedColumns
 from skgoss.columns.floats import as_floats
 from skgoss.columns.queries import Queries
 from skgoss.distributed.collectives import ALONE, Collectives
@@ -112,6 +113,16 @@ class Rows:
         if len(self) and not has_target.any():
             raise ValueError("All values are missing in the training rows.")
         return self if has_target.all() else self.take(np.flatnonzero(has_target))
+
+    def values(self, column: int) -> Floats:
+        """The values of a column of numbers in these rows."""
+        (values,) = numbers(self.columns.take(np.array([column]))).T
+        return values if self.numbers is None else values[self.numbers]
+
+    def also_computing(self, computed: ComputedColumns, n_threads: int) -> Rows:
+        """The rows with further columns, which are not in bins yet."""
+        columns = computed.appended_to(self.columns, n_threads)
+        return replace(self, columns=columns, binned=None)
 
     def without_zero_weights(self) -> Rows:
         """The rows of positive weight; their weights are None if all of them are 1.

@@ -20,7 +20,7 @@ from skgoss.model.fitted import FittedModel
 from skgoss.model.predictions import RowReader
 from skgoss.model_files import model_file as model_files
 from skgoss.parameters import docstrings
-from skgoss.preprocessing import PairFeatures
+from skgoss.preprocessing import DateFeatures, PairFeatures
 from skgoss.utils import disk, thread_counts
 from skgoss.utils.locks import cached_property
 from skgoss.utils.messages import MissingNameHints
@@ -111,7 +111,7 @@ class BoosterModel(MissingNameHints):
         data: ArrayLike,
         *,
         interactions: bool = False,
-        include_pairs: bool = False,
+        include_computed: bool = False,
         start_iteration: int = 0,
         num_iteration: int | None = None,
         **kwargs: Any,
@@ -143,7 +143,7 @@ class BoosterModel(MissingNameHints):
             data,
             rounds,
             interactions=interactions,
-            include_pairs=include_pairs,
+            include_computed=include_computed,
         )
 
     def _reader(
@@ -243,11 +243,21 @@ class BoosterModel(MissingNameHints):
         return self.num_feature()
 
     @property
+    def date_features_(self) -> DateFeatures:
+        """The transformer that makes numbers of dates, as the model does.
+
+        Other programs that read the file of the model predict what it returns. There is
+        an AttributeError if the model has no dates.
+        """
+        return DateFeatures._of_model(self._held.schema, type(self).__name__)
+
+    @property
     def pair_features_(self) -> PairFeatures:
         """The transformer that appends the pairs of columns that the model computes.
 
-        Other programs that read the file of the model predict what it returns. There is
-        an AttributeError if the model has no pairs.
+        Other programs that read the file of the model predict what it returns. If the
+        model has dates, it takes what `date_features_` returns. There is an
+        AttributeError if the model has no pairs.
         """
         return PairFeatures._of_model(self._held.schema, type(self).__name__)
 

@@ -35,6 +35,9 @@ _RECIPES = {
     # The parts of a missing period are -1.
     "periods": {"pandas": f"d = {{0}}.dt.to_timestamp(), then {_PARTS}"},
 }
+# The kinds of values that `dates` reads.
+_DATES = "dates", "date objects", "periods"
+_READ_BY = "skgoss.DateFeatures().fit_transform(X) converts the dates of a data frame."
 _KIND_OF_TYPE = {
     **dict.fromkeys(("Date", "Datetime"), "dates"),
     "Period": "periods",
@@ -53,7 +56,8 @@ def unusable(name: Any, type_: str, library: str) -> str:
         advice = "Make a column for each of their values"
     else:
         advice = f"Convert them to numbers{_example(kind, name, library)}"
-    return f"Column {name!r} holds {kind}. {advice}, or leave the column out."
+    error = f"Column {name!r} holds {kind}. {advice}, or leave the column out."
+    return f"{error} {_READ_BY}" if kind in _DATES else error
 
 
 def known_type(values: Sequence[Any]) -> str | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Number
 from os import PathLike
@@ -25,16 +25,17 @@ from skgoss.columns import (
     categories,
     column_advice,
     dataframes,
+    dates,
     dtypes,
     merged_schema,
     sparse,
 )
 from skgoss.columns.categories import Categories
 from skgoss.columns.columns import KIND_OF_DTYPE, Columns, ColumnsBuilder, as_kind
+from skgoss.columns.computed_columns import NOTHING_COMPUTED
 from skgoss.columns.floats import as_floats
 from skgoss.columns.names import check as check_count
 from skgoss.columns.names import numbered as numbered_columns
-from skgoss.columns.pair_columns import WITHOUT_PAIRS
 from skgoss.columns.schema import ColumnSchema
 from skgoss.columns.stacked import Stack, StackedColumns
 from skgoss.utils import sklearn_private, thread_counts
@@ -54,7 +55,12 @@ _FLOATS = frozenset(map(np.dtype, (np.float64, np.float32)))
 
 
 def learned(
-    X: Any, *, owner: str, categorical_feature: Any = "auto", n_jobs: int | None = 1
+    X: Any,
+    *,
+    owner: str,
+    categorical_feature: Any = "auto",
+    reads_dates: bool = False,
+    n_jobs: int | None = 1,
 ) -> tuple[Columns, ColumnSchema]:
     """Read the columns of a training set by scikit-learn's rules.
 
@@ -62,7 +68,8 @@ def learned(
     reads (pandas, polars, pyarrow Table; lazy ones are collected), or anything else
     that exports an Arrow schema, such as a pyarrow RecordBatch. Or it is a `Stack` of
     those, whose columns are then `StackedColumns`. Numbers are not copied; NaN and
-    infinities are kept, nulls and masked values become NaN.
+    infinities are kept, nulls and masked values become NaN. If ``reads_dates``, dates
+    become days since 1970; in a `Stack`, they are an error.
 
     ValueError, with scikit-learn's messages, if the shape is wrong, or if a column does
     not hold numbers, if `categorical_feature` lists an unknown column, or if the arrays
@@ -79,7 +86,9 @@ def learned(
         )
         stacked, schema = merged_schema.from_pieces(X.read(read), X.locations)
         return cast(Columns, stacked), schema
-    reader = _ColumnReader(owner, None, categorical_feature, n_jobs=n_jobs)
+    reader = _ColumnReader(
+        owner, None, categorical_feature, reads_dates=reads_dates, n_jobs=n_jobs
+    )
     columns = reader.read(X)
     return columns, reader.schema
 
@@ -92,7 +101,7 @@ def columns(
     by_name: bool = True,
     n_jobs: int | None = 1,
 ) -> Columns:
-    """Read columns that must be those of a training set, and make its pairs of them.
+    """Read columns that must be those of a training set, and compute others from them.
 
     Its categories are looked up. TypeError and ValueError as in `learned`, and if the
     number of columns or their names differ. The names of a data frame are only checked
@@ -105,9 +114,9 @@ def columns(
         return cast(Columns, StackedColumns(tuple(X.read(read))))
     reader = _ColumnReader(owner, schema, by_name=by_name, n_jobs=n_jobs)
     found = reader.read(X)
-    if schema.pairs is WITHOUT_PAIRS:
+    if schema.computed is NOTHING_COMPUTED:
         return found
-    return schema.with_pairs(found, thread_counts.n_threads(n_jobs))
+    return schema.with_computed(found, thread_counts.n_threads(n_jobs))
 
 
 @dataclass(frozen=True)
@@ -120,6 +129,7 @@ class Reading:
     # The columns that there must be, such as those of a model; None: they are learned.
     schema: ColumnSchema | None
     n_jobs: int | None = 1
+    reads_dates: bool = False  # whether dates are learned, and not an error
 
     @property
     def numbered(self) -> Any:
@@ -143,6 +153,7 @@ class Reading:
                 X,
                 owner=owner,
                 categorical_feature=categorical,
+                reads_dates=self.reads_dates,
                 n_jobs=self.n_jobs,
             )
         else:
@@ -165,8 +176,9 @@ def _wrong_value_hint(X: Any) -> str:
     ):
         if not isinstance(value, Number | str | bytes | None):
             return (
-                f" Row {row} of column {column} is a {type_name(value)}. Convert dates"
-                " to numbers, such as days since a date, or drop the column."
+                f" Row {row} of column {column} is a {type_name(value)}. Pass a data"
+                " frame, in which estimators read dates, convert dates to numbers, such"
+                " as days since a date, or drop the column."
             )
     return ""
 
@@ -182,6 +194,7 @@ class _ColumnReader:
         schema: ColumnSchema | None,
         categorical_feature: Any = "auto",
         by_name: bool = True,
+        reads_dates: bool = False,
         n_jobs: int | None = 1,
     ) -> None:
         self.owner = owner
@@ -190,6 +203,7 @@ class _ColumnReader:
         self.learns = schema is None
         self.categorical_feature = categorical_feature
         self.by_name = by_name
+        self.reads_dates = reads_dates
         self.n_jobs = n_jobs
 
     @property
@@ -230,8 +244,14 @@ class _ColumnReader:
             if not advice:
                 raise
             raise ValueError(advice) from error
-        if dtype is object:
+        return self._array_columns(array)
+
+    def _array_columns(self, array: NDArray[Any]) -> Columns:
+        """The columns of a validated array."""
+        if array.dtype == object:
             return self._object_columns(array)
+        if array.dtype.kind == "M":
+            return self._date_columns(array)
         return self._with_categories(_matrix_columns(as_kind(array, "X")), set())
 
     def _validated(self, X: Any, **options: Any) -> Any:
@@ -251,7 +271,8 @@ class _ColumnReader:
             raise TypeError(
                 f"X must hold numbers: {error}.{_wrong_value_hint(X)}"
             ) from error
-        if array.dtype.kind in "mM":
+        reads_dates = self.reads_dates if self.learns else bool(self.schema.dates)
+        if array.dtype.kind in ("m" if reads_dates else "mM"):
             raise ValueError(column_advice.unusable_array(array.dtype))
         self._set_or_check(array, names)
         return array
@@ -294,24 +315,31 @@ class _ColumnReader:
                 self.learns
                 or (
                     X.shape[1] == self.schema.n_features
+                    and not self.schema.dates
                     and not (self.by_name and self.schema.feature_names is not None)
                 )
             )
         )
 
     def _is_mixed(self, X: Any) -> bool:
-        """Whether ``X`` is an array of objects or strings with categorical columns."""
+        """Whether an array of objects or strings has columns of other values."""
         if self.learns:
-            has_categories = categories.are_declared(self.categorical_feature)
+            has_others = categories.are_declared(self.categorical_feature)
         else:
-            has_categories = bool(self.categories.vocabularies)
-        if not has_categories:
+            has_others = bool(self.categories.vocabularies or self.schema.dates)
+        if not has_others:
             return False
         dtype = X.dtype if hasattr(X, "dtype") else np.asarray(X).dtype
         return getattr(dtype, "kind", "f") in "OUST"
 
     def _with_categories(self, data: Columns, encoded: set[int]) -> Columns:
-        """Encode the categories of all columns except those that are encoded."""
+        """Encode the categories of all columns except those that are encoded.
+
+        ValueError if a column of dates is not among these, unless all are missing.
+        """
+        for j in self.schema.dates:
+            if j not in encoded and not np.isnan(data.stored(j)).all():
+                raise dates.not_dates(self._name(j), "numbers")
         fitted = self.schema.categories
         if not (fitted.vocabularies or fitted.declared):
             return data
@@ -333,18 +361,47 @@ class _ColumnReader:
         layout = ColumnsBuilder(*X.shape)
         located = frame.locate(layout, known.columns(learn=self.learns))
         converted, encoded = [], set()
+        found: dict[int, str | None] = {}
         for j in layout.missing():
             series: Any = located[j] if j in located else frame.series(j)
-            if j in located or _is_encoded(known, j, series, self.learns):
+            if j in self.schema.dates:
+                encoded.add(j)
+                values = dates.days(series, self.schema.dates[j])
+            elif j in located or _is_encoded(known, j, series, self.learns):
                 encoded.add(j)
                 values = known.encode(
                     j, series, thread_counts.n_threads(self.n_jobs), learn=self.learns
                 )
+            elif self._is_new_date(j, series):
+                encoded.add(j)
+                found[j] = dates.zone(series)
+                values = dates.days(series, found[j])
             else:
                 values = _numbers(series)
             converted.append((np.array([j], dtype=np.int64), values[:, None]))
         layout.add(converted)
+        if found:
+            self.schema = replace(self.schema, dates=found)
         return self._with_categories(layout.columns(), encoded)
+
+    def _is_new_date(self, j: int, series: nw.Series[Any]) -> bool:
+        """Whether a column of a training set holds dates, which are read."""
+        is_declared = j in self.categories.columns(learn=True)
+        return self.reads_dates and not is_declared and dates.are_dates(series)
+
+    def _name(self, j: int) -> Any:
+        """The name of a column in messages."""
+        names = self.schema.feature_names
+        return j if names is None else names[j]
+
+    def _date_columns(self, array: NDArray[Any]) -> Columns:
+        """The columns of an array of dates."""
+        everything = set(range(array.shape[1]))
+        if self.learns:
+            self.schema = replace(self.schema, dates=dict.fromkeys(everything))
+        return self._with_categories(
+            _matrix_columns(dates.days_of_array(array)), everything
+        )
 
     def _check_frame(self, frame: dataframes.DataFrame) -> None:
         """Learn or check the number and the names of the columns."""
@@ -362,7 +419,10 @@ class _ColumnReader:
         layout, encoded = ColumnsBuilder(*array.shape), set()
         for j in range(array.shape[1]):
             series = dtypes.ArrayColumn(j, array[:, j])
-            if j in self.categories.columns(learn=self.learns):
+            if j in self.schema.dates:
+                encoded.add(j)
+                values = dates.days(series, self.schema.dates[j])
+            elif j in self.categories.columns(learn=self.learns):
                 encoded.add(j)
                 values = self.categories.encode(j, series, learn=self.learns)
             else:

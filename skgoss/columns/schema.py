@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skgoss.columns.categories import Categories
 from skgoss.columns.columns import Columns
-from skgoss.columns.pair_columns import WITHOUT_PAIRS, PairColumns
+from skgoss.columns.computed_columns import NOTHING_COMPUTED, ComputedColumns, joined
 from skgoss.utils import sklearn_private
 
 
@@ -27,30 +28,50 @@ class ColumnSchema:
     # The index of the columns of the training set. An index never changes, so a frame
     # with the same index has the same names. Not saved with a model.
     pandas_index: Any = field(default=None, repr=False)
-    # The columns that the model makes itself; to trees, they follow the others.
-    pairs: PairColumns = WITHOUT_PAIRS
+    # The dates, by number of their column: their time zone, None without one.
+    dates: Mapping[int, str | None] = field(default_factory=dict)
+    # The columns that the model computes itself; to trees, they follow the others.
+    computed: ComputedColumns = NOTHING_COMPUTED
 
     @property
     def n_all_features(self) -> int:
         """The number of columns that trees may split on."""
-        return self.n_features + len(self.pairs)
+        return self.n_features + len(self.computed)
 
-    def names_with_pairs(self, names: list[str]) -> list[str]:
-        """The names of the columns of ``X``, followed by those of the pairs."""
-        return names + self.pairs.names(names)
+    def all_names(self, names: list[str]) -> list[str]:
+        """The names of the columns of ``X``, followed by those of computed ones."""
+        return names + self.computed.names(names)
 
-    def with_pairs(self, columns: Columns, n_threads: int = 1) -> Columns:
-        """The columns of ``X``, followed by those that the model makes itself."""
-        return self.pairs.appended_to(columns, n_threads)
+    def with_computed(self, columns: Columns, n_threads: int = 1) -> Columns:
+        """The columns of ``X``, followed by those that the model computes itself."""
+        return self.computed.appended_to(columns, n_threads)
+
+    def also_computing(self, computed: ComputedColumns) -> Self:
+        """The schema of a model that computes further columns."""
+        return replace(self, computed=joined([self.computed, computed]))
+
+    def with_parts_as_columns(self) -> Self:
+        """The schema of what `DateFeatures` returns: parts of dates are columns."""
+        parts, names = self.computed.parts, self.feature_names
+        if names is not None:
+            known = names.tolist()
+            names = np.array([*known, *parts.names(known)], dtype=object)
+        return replace(
+            self,
+            n_features=self.n_features + len(parts),
+            feature_names=names,
+            dates={},
+            computed=self.computed.pairs,
+        )
 
     def shared_out(
         self, values: NDArray[Any], axis: int = -1, fraction: float = 0.5
     ) -> NDArray[Any]:
         """Numbers of all columns as numbers of the columns of ``X``.
 
-        See `PairColumns.shared_out`.
+        See `ComputedColumns.shared_out`.
         """
-        return self.pairs.shared_out(values, self.n_features, axis, fraction)
+        return self.computed.shared_out(values, self.n_features, axis, fraction)
 
     def check(self, X: Any, owner: str, *, by_name: bool = True) -> None:
         """Check the number and names of columns by scikit-learn's rules.

@@ -160,6 +160,7 @@ class LGBMModel(
         ] = "one_output_per_tree",
         linear_tree: bool = False,
         pair_features: bool | Literal["sums", "products"] = False,
+        date_features: Literal["auto", False] | Sequence[str] = "auto",
         linear_lambda: float = 0.0,
         reg_alpha: float = 0.0,
         boost_from_average: bool = True,
@@ -270,6 +271,7 @@ class LGBMModel(
         self.multi_strategy = multi_strategy
         self.linear_tree = linear_tree
         self.pair_features = pair_features
+        self.date_features = date_features
         self.linear_lambda = linear_lambda
         self.reg_alpha = reg_alpha
         self.boost_from_average = boost_from_average
@@ -736,7 +738,7 @@ class LGBMModel(
         X: ArrayLike,
         *,
         interactions: bool = False,
-        include_pairs: bool = False,
+        include_computed: bool = False,
         start_iteration: int = 0,
         num_iteration: int | None = None,
         **kwargs: Any,
@@ -768,7 +770,7 @@ class LGBMModel(
             X,
             rounds,
             interactions=interactions,
-            include_pairs=include_pairs,
+            include_computed=include_computed,
             output_names=model.score_names,
         )
 

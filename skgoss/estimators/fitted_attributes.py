@@ -15,7 +15,7 @@ from skgoss.booster.booster import Booster
 from skgoss.model import predictions
 from skgoss.model.fitted import FittedModel
 from skgoss.model.out_of_fold import OutOfFold
-from skgoss.preprocessing import PairFeatures
+from skgoss.preprocessing import DateFeatures, PairFeatures
 
 
 class FittedAttributes:
@@ -150,6 +150,11 @@ class FittedAttributes:
     def feature_name_(self) -> list[str]:
         """Names of the columns; 'Column_0', 'Column_1', ... if ``X`` has no names."""
         return self._model.feature_names
+
+    @property
+    def date_features_(self) -> DateFeatures:
+        """The transformer that makes numbers of dates, as the model does."""
+        return DateFeatures._of_model(self._model.schema, self._owner)
 
     @property
     def pair_features_(self) -> PairFeatures:

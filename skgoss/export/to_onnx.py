@@ -15,7 +15,7 @@ from sklearn.utils.validation import validate_data
 
 from skgoss.booster.booster import Booster, booster_of
 from skgoss.columns.categories import Vocabulary
-from skgoss.columns.pair_columns import PairColumns
+from skgoss.columns.computed_columns import ComputedColumns
 from skgoss.estimators.base import LGBMModel
 from skgoss.export.onnx_trees import (
     MACHINE_LEARNING,
@@ -56,7 +56,7 @@ class ExportedModel(NamedTuple):
     link: Link
     names: list[str]  # names of the columns
     vocabularies: dict[int, Vocabulary]  # the categories by column
-    pairs: PairColumns  # columns that the model computes from these
+    computed: ComputedColumns  # columns that the model computes from these
     # (n_classes,): the labels, whole numbers or strings; a list if there are several
     # targets. None: no labels are computed.
     classes: NDArray[Any] | list[NDArray[Any]] | None
@@ -235,7 +235,7 @@ def exported_model(
         fitted.link,
         fitted.feature_names,
         fitted.categories.vocabularies,
-        fitted.schema.pairs,
+        fitted.schema.computed,
         classes,
         is_raw,
     )
@@ -510,7 +510,7 @@ def _matrix(
             matrices.append(_as_double(graph, value.name, value.dtype))
         first += width
     X = graph.add("Concat", *matrices, axis=1) if len(matrices) > 1 else matrices[0]
-    return _with_pairs(graph, X, exported.pairs), {
+    return _with_computed(graph, X, exported.computed), {
         column: np.array(vocabulary.values, dtype=np.float64)
         for column, vocabulary in vocabularies.items()
         if column not in encoded
@@ -520,22 +520,96 @@ def _matrix(
 _OPERATORS = {"-": "Sub", "+": "Add", "*": "Mul", "/": "Div"}
 
 
-def _with_pairs(graph: Graph, X: str, pairs: PairColumns) -> str:
-    """The matrix, followed by the columns that the model computes.
-
-    Such a pair is ``left operation (factor * right)``; a quotient by 0 is missing.
-    """
+def _with_computed(graph: Graph, X: str, computed: ComputedColumns) -> str:
+    """The matrix, followed by the columns that the model computes."""
     matrices = [X]
-    for left, symbol, factor, right in pairs.state():
+    for left, operation, factor, right in computed.state():
         first, second = (_columns(graph, X, j, j + 1) for j in (left, right))
-        if factor != 1.0:
-            second = graph.add("Mul", second, graph.constant(factor))
-        values = graph.add(_OPERATORS[symbol], first, second)
-        if symbol == "/":
-            is_zero = graph.add("Equal", second, graph.constant(0.0))
-            values = graph.add("Where", is_zero, graph.constant(np.nan), values)
-        matrices.append(values)
+        if operation in _OPERATORS:
+            matrices.append(_pair(graph, first, operation, factor, second))
+        else:
+            matrices.append(_date_part(_Number(graph, first), operation).name)
     return graph.add("Concat", *matrices, axis=1) if len(matrices) > 1 else X
+
+
+def _pair(graph: Graph, first: str, symbol: str, factor: float, second: str) -> str:
+    """The pair ``first symbol (factor * second)``; a quotient by 0 is missing."""
+    if factor != 1.0:
+        second = graph.add("Mul", second, graph.constant(factor))
+    values = graph.add(_OPERATORS[symbol], first, second)
+    if symbol != "/":
+        return values
+    is_zero = graph.add("Equal", second, graph.constant(0.0))
+    return graph.add("Where", is_zero, graph.constant(np.nan), values)
+
+
+class _Number(NamedTuple):
+    """A value of a graph, in formulas with constants and other values."""
+
+    graph: Graph
+    name: str
+
+    def _combined(self, operator: str, other: _Number | float) -> _Number:
+        if isinstance(other, _Number):
+            name = other.name
+        else:
+            name = self.graph.constant(float(other))
+        return _Number(self.graph, self.graph.add(operator, self.name, name))
+
+    def plus(self, other: _Number | float) -> _Number:
+        return self._combined("Add", other)
+
+    def minus(self, other: _Number | float) -> _Number:
+        return self._combined("Sub", other)
+
+    def times(self, factor: _Number | float) -> _Number:
+        return self._combined("Mul", factor)
+
+    def over(self, divisor: float) -> _Number:
+        """The quotient, rounded down."""
+        quotient = self._combined("Div", divisor).name
+        return _Number(self.graph, self.graph.add("Floor", quotient))
+
+    def modulo(self, divisor: float) -> _Number:
+        return self.minus(self.over(divisor).times(divisor))
+
+    def is_multiple(self, divisor: float) -> _Number:
+        """1 where a whole number is a multiple of another, else 0."""
+        return self.over(divisor).minus(self.plus(-1).over(divisor))
+
+
+def _date_part(days: _Number, part: str) -> _Number:
+    """A part of dates, as `computed_kernels` computes it from days since 1970."""
+    ms = days.times(86_400_000).plus(0.5).over(1)
+    for name, divisor, count in (
+        ("hour", 3_600_000, 24),
+        ("minute", 60_000, 60),
+        ("second", 1000, 60),
+    ):
+        if part == name:
+            return ms.over(divisor).modulo(count)
+    day = ms.over(86_400_000)
+    if part == "day_of_week":
+        return day.plus(3).modulo(7)
+    in_era = day.plus(719_468).modulo(146_097)
+    leap_days = in_era.over(36_524).minus(in_era.over(1460)).minus(in_era.over(146_096))
+    year = in_era.plus(leap_days).over(365)
+    before = year.times(365).plus(year.over(4)).minus(year.over(100))
+    in_year = in_era.minus(before)
+    month = in_year.times(5).plus(2).over(153)
+    is_late = month.over(10)  # whether it is January or February
+    if part == "month":
+        return month.plus(3).minus(is_late.times(12))
+    if part == "day":
+        return in_year.plus(1).minus(month.times(153).plus(2).over(5))
+    is_leap = year.is_multiple(4).minus(year.is_multiple(100))
+    is_leap = is_leap.plus(year.is_multiple(400))
+    # January 1 is day 306 of a year that begins on March 1.
+    return (
+        in_year.plus(1)
+        .plus(is_leap.plus(59).times(is_late.times(-1).plus(1)))
+        .minus(is_late.times(306))
+    )
 
 
 def _check(vocabulary: Vocabulary, name: str) -> None:

@@ -613,7 +613,7 @@ def _header(
             objective, settings.sigmoid, settings.reg_sqrt, n_scores
         )
     return Header(
-        feature_names=schema.names_with_pairs(list(map(str, columns))),
+        feature_names=schema.all_names(list(map(str, columns))),
         feature_infos=feature_infos(ranges),
         objective=words,
         monotone_constraints=[] if signs is None else [int(sign) for sign in signs],

@@ -17,6 +17,7 @@ from skgoss.columns import (
     categories,
     column_advice,
     containers,
+    dates,
     lifetimes,
     merged_schema,
     names,
@@ -24,6 +25,7 @@ from skgoss.columns import (
 )
 from skgoss.columns.categories import Categories
 from skgoss.columns.columns import RELEASED, Columns
+from skgoss.columns.computed_columns import ComputedColumns
 from skgoss.columns.schema import ColumnSchema
 from skgoss.dataset.dataset import Dataset
 from skgoss.dataset.preparation import Prepared, Request
@@ -148,14 +150,20 @@ class FitData:
         root = None
         if not (isinstance(feature_name, str) and feature_name == "auto"):
             passed = names.checked(feature_name)
-        has_bins = isinstance(X, Dataset) and not (schema is not None and schema.pairs)
+        has_bins = isinstance(X, Dataset) and not (
+            schema is not None and schema.computed
+        )
         if has_bins:
             rows, read, root = self._prepared(X, schema)
         if isinstance(X, Dataset) and passed is None:
             passed = X._names
         if not has_bins:
             reading = containers.Reading(
-                passed, settings.categorical_feature, schema, settings.n_jobs
+                passed,
+                settings.categorical_feature,
+                schema,
+                settings.n_jobs,
+                reads_dates=settings.date_features is not False and parts is None,
             )
             X = _without_bins(X) if isinstance(X, Dataset) else X
             columns, read = reading.read(X, self.task.owner)
@@ -311,6 +319,28 @@ class FitData:
             position=position,
             output_weight=output_weight,
         )
+
+    def _with_dates(self) -> Self:
+        """The data with the parts of dates, of which those of init_model are kept.
+
+        Options that have a value for each column get values for all computed columns.
+        """
+        data, settings = self, self.settings
+        if self.init_model is None:
+            rows = self.rows.without_zero_weights()
+            parts = {
+                column: dates.parts_of(rows.values(column), settings.date_features)
+                for column in self.schema.dates
+            }
+            n_threads = thread_counts.n_threads(settings.n_jobs)
+            data = self.also_computing(ComputedColumns.of_dates(parts), n_threads)
+        if settings.active.isdisjoint(constraints.OPTIONS):
+            return data
+        schema = data.schema
+        extended = constraints.extended(
+            settings, schema.n_features, schema.computed.sources
+        )
+        return replace(data, settings=extended)
 
     def without_zero_weights(self) -> Self:
         """The data without rows of weight 0."""
@@ -518,6 +548,14 @@ class FitData:
             chosen = settings.checked(params, owner)
         return self.replaced(settings=chosen, preset_params=params, search=search)
 
+    def also_computing(self, computed: ComputedColumns, n_threads: int) -> Self:
+        """The data of a model that computes further columns of these rows."""
+        rows = fitted = self.rows.also_computing(computed, n_threads)
+        if self.fitted is not self.rows:
+            fitted = replace(self.fitted, columns=rows.columns, binned=None)
+        schema = self.schema.also_computing(computed)
+        return replace(self, schema=schema, rows=rows, fitted=fitted)
+
     def no_pairs(self) -> str:
         """Why the model cannot compute pairs of columns, and what to do; '' if it can.
 
@@ -610,10 +648,10 @@ class FitData:
     def _in_same_bins(self, X: Dataset) -> Rows:
         """The columns of a data set in the bins of the training set.
 
-        If it does not fit, it keeps the reference that it had. With pairs of columns,
+        If it does not fit, it keeps the reference that it had. With computed columns,
         it has no bins.
         """
-        if self.schema.pairs:
+        if self.schema.computed:
             return self._evaluated_columns(_without_bins(X), "")
         before = dict(vars(X))
         try:
@@ -673,9 +711,9 @@ class FitData:
 
     def with_dataset(self, X: Dataset) -> Self:
         """The data of a fit to other rows, in the bins of the training set."""
-        if self.schema.pairs:
+        if self.schema.computed:
             raise ValueError(
-                "train_set cannot be replaced if the model computes pairs of columns:"
+                "train_set cannot be replaced if the model computes columns itself:"
                 " train with the other rows and init_model."
             )
         training, *_ = input_sets(X, None, self.arguments, self.settings)
@@ -696,15 +734,15 @@ class FitData:
 
 
 def _without_bins(X: Dataset) -> Any:
-    """The data of a `Dataset`, which has no bins for pairs of columns.
+    """The data of a `Dataset`, which has no bins for computed columns.
 
     ValueError if they are read in batches.
     """
     data = X.get_data()
     if input_rows.is_streamed(data):
         raise ValueError(
-            "init_model computes pairs of columns, which need numbers in memory: pass"
-            " an array or a data frame instead of files or batches."
+            "init_model computes columns itself, which need data in memory: pass an"
+            " array or a data frame instead of files or batches."
         )
     return data
 
@@ -748,6 +786,8 @@ def read(
         training.raise_named(error)
         raise
     data = all_rows = data._with_rows(columns, arguments)
+    if data.schema.dates:
+        data = all_rows = data._with_dates()
     if data.rows.weight is not None:
         data = data.without_zero_weights()
     data = data._with_objective()

@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 
 from skgoss.binning.rows import Rows
-from skgoss.columns.columns import numbers
-from skgoss.columns.pair_columns import PairColumns
-from skgoss.columns.schema import ColumnSchema
+from skgoss.columns.computed_columns import ComputedColumns
 from skgoss.fit.fit import Fit, PreparedFit
 from skgoss.parameters import presets
 from skgoss.training.evaluation import EvaluationSet
@@ -36,9 +34,9 @@ def added(prepared: PreparedFit) -> PreparedFit:
     return with_pairs(prepared, pairs_of(best_columns(prepared), value))
 
 
-def pairs_of(columns: Mapping[int, float], value: Any) -> PairColumns:
+def pairs_of(columns: Mapping[int, float], value: Any) -> ComputedColumns:
     """The pairs of some columns, for a value of the option."""
-    return PairColumns.of(columns, OPERATIONS[value])
+    return ComputedColumns.of_pairs(columns, OPERATIONS[value])
 
 
 def best_columns(prepared: PreparedFit, n_columns: int = N_COLUMNS) -> dict[int, float]:
@@ -53,7 +51,7 @@ def best_columns(prepared: PreparedFit, n_columns: int = N_COLUMNS) -> dict[int,
     sampled = data.replaced(rows=rows, fitted=rows, arguments=arguments)
     quick = {**presets.default_trees(), "metric": None, "verbosity": -1}
     fit = Fit.begin(prepared.with_data(sampled).with_options(quick), [])
-    gains = fit.grow(_N_ROUNDS, None).importances("gain")
+    gains = data.schema.shared_out(fit.grow(_N_ROUNDS, None).importances("gain"))
     gains[list(data.schema.categories.vocabularies)] = 0.0
     best = np.argsort(-gains, kind="stable")[:n_columns]
     return _deviations(rows, sorted(best[gains[best] > 0].tolist()))
@@ -83,8 +81,7 @@ def _deviations(rows: Rows, columns: Iterable[int]) -> dict[int, float]:
 
 def _deviation(rows: Rows, column: int) -> float:
     """The standard deviation of the finite values of a column; 0 if it has none."""
-    (values,) = numbers(rows.columns.take(np.array([column]))).T
-    values = values if rows.numbers is None else values[rows.numbers]
+    values = rows.values(column)
     is_finite = np.isfinite(values)
     weight = None if rows.weight is None else rows.weight[is_finite]
     values = values[is_finite]
@@ -96,15 +93,10 @@ def _deviation(rows: Rows, column: int) -> float:
     return float(largest * np.sqrt(np.average((scaled - mean) ** 2, weights=weight)))
 
 
-def with_pairs(prepared: PreparedFit, pairs: PairColumns) -> PreparedFit:
+def with_pairs(prepared: PreparedFit, pairs: ComputedColumns) -> PreparedFit:
     """The fit with pairs of columns; its rows are not in bins yet."""
-    data = prepared.data
-    schema = replace(data.schema, pairs=pairs)
-    rows = _with_pairs(data.rows, schema, prepared.setup.n_threads)
-    fitted = rows
-    if data.fitted is not data.rows:
-        fitted = replace(data.fitted, columns=rows.columns, binned=None)
-    return prepared.with_columns(data.replaced(schema=schema, rows=rows, fitted=fitted))
+    data = prepared.data.also_computing(pairs, prepared.setup.n_threads)
+    return prepared.with_columns(data)
 
 
 def set_with_pairs(
@@ -113,10 +105,6 @@ def set_with_pairs(
     """An evaluation set with the pairs that a fit has after it was read."""
     if named.rows is before.data.rows:
         return replace(named, rows=after.data.rows)
-    n_threads = after.setup.n_threads
-    return replace(named, rows=_with_pairs(named.rows, after.data.schema, n_threads))
-
-
-def _with_pairs(rows: Rows, schema: ColumnSchema, n_threads: int) -> Rows:
-    columns = schema.with_pairs(rows.columns, n_threads)
-    return replace(rows, columns=columns, binned=None)
+    pairs = after.data.schema.computed.pairs
+    rows = named.rows.also_computing(pairs, after.setup.n_threads)
+    return replace(named, rows=rows)

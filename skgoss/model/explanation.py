@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from skgoss._engine.columns.column_kernels import to_float64
-from skgoss.columns.pair_columns import WITHOUT_PAIRS
+from skgoss.columns.computed_columns import NOTHING_COMPUTED
 from skgoss.model import contributions
 from skgoss.model.fitted import FittedModel
 from skgoss.model.predictions import RowReader
@@ -30,15 +30,15 @@ def explanation(
     rounds: tuple[int, int],
     *,
     interactions: bool,
-    include_pairs: bool,
+    include_computed: bool,
     output_names: Sequence[str] | None = None,
 ) -> shap.Explanation:
     """SHAP values as shap's plots take them; ImportError if shap is not installed.
 
     ``X`` are the rows as the user passed them: a data frame is displayed as it is.
     The ``reader`` reads them for its model. ``rounds`` are the first round, and the
-    last plus 1. With ``include_pairs``, columns that the model makes itself have values
-    of their own. ``output_names`` are those of the scores, if there are several.
+    last plus 1. With ``include_computed``, columns that the model computes itself have
+    values of their own. ``output_names`` are those of the scores, if there are several.
     """
     shap = optional.optional(
         "shap",
@@ -47,12 +47,15 @@ def explanation(
     )
     model, columns = reader.model, reader.loaded(X)
     names, schema = model.feature_names, model.schema
-    if include_pairs:
-        if not schema.pairs:
+    if include_computed:
+        if not schema.computed:
             warn_unused(
-                "include_pairs has no effect: the model computes no pairs of columns."
+                "include_computed has no effect: the model computes no columns."
             )
-        names, schema = model.all_feature_names, replace(schema, pairs=WITHOUT_PAIRS)
+        names, schema = (
+            model.all_feature_names,
+            replace(schema, computed=NOTHING_COMPUTED),
+        )
     arguments = model.trees, columns, *rounds, reader.n_threads
     if interactions:
         values = contributions.interactions(*arguments)

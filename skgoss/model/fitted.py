@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss import parameters
-from skgoss.columns import containers, pair_columns
+from skgoss.columns import computed_columns, containers, dates
 from skgoss.columns.categories import Categories
-from skgoss.columns.pair_columns import PairColumns
+from skgoss.columns.computed_columns import ComputedColumns
 from skgoss.columns.schema import ColumnSchema, check_names
 from skgoss.model import dump
 from skgoss.model.ensemble import Ensemble
@@ -163,14 +163,14 @@ class FittedModel:
 
     @property
     def all_feature_names(self) -> list[str]:
-        """The same, followed by those of the columns that the model makes itself."""
+        """The same, followed by those of the columns that the model computes itself."""
         return list(self.header.feature_names)
 
     def importances(self, kind: str, n_rounds: int | None = None) -> NDArray[Any]:
         """The importance of each column, (n_features,), in the first ``n_rounds``.
 
         See `Ensemble.importances`. A split on a pair of columns counts for both of
-        them, and each has half of its gain.
+        them, and each has half of its gain. One on a part of a date is one on the date.
         """
         trees = self.trees if n_rounds is None else self.trees.truncated(n_rounds)
         fraction = 0.5 if kind == "gain" else 1
@@ -525,7 +525,9 @@ class FittedModel:
             **({"search": self._search_without_times()} if self.search else {}),
             **({} if self.baseline is None else {"baseline": self.baseline.state()}),
             **({} if self.trees.spread is None else {"spread": self.trees.spread}),
-            **({"pairs": self.schema.pairs.state()} if self.schema.pairs else {}),
+            **({"dates": dict(self.schema.dates)} if self.schema.dates else {}),
+            # The name is that of the first version, which had pairs only.
+            **({"pairs": self.schema.computed.state()} if self.schema.computed else {}),
         }
 
     def _search_without_times(self) -> dict[str, Any]:
@@ -570,7 +572,7 @@ class FittedModel:
             trees = trees.with_spread(state["spread"])
         return cls(
             trees,
-            _schema(trees.n_features, names, categories, state.get("pairs", [])),
+            _schema(trees.n_features, names, categories, state),
             fields["objective"],
             link,
             lambda: header,
@@ -634,19 +636,22 @@ def _restored_origin(state: dict[str, Any]) -> dict[str, Any]:
 
 
 def _schema(
-    n_all_features: int, names: Any, categories: Categories, pairs: Any
+    n_all_features: int, names: Any, categories: Categories, state: Mapping[str, Any]
 ) -> ColumnSchema:
     """The columns of a restored model.
 
-    Pairs are columns that the model computes itself from two others. They come last
-    among the ``n_all_features`` columns of the trees. ValueError if ``pairs`` is not
-    what `PairColumns.state` returns.
+    Computed columns come last among the ``n_all_features`` columns of the trees.
+    ``state`` has what `ComputedColumns.state` returned as "pairs", and the time zones
+    of "dates" by column. ValueError if it has anything else there.
     """
-    n_features = n_all_features - (len(pairs) if isinstance(pairs, list) else 0)
-    if not pair_columns.is_state(pairs, n_features):
+    types: Types = {"pairs": list, "dates": dict}
+    pairs, zones = entries({"pairs": [], "dates": {}, **state}, types, _OWNER)
+    n_features = n_all_features - len(pairs)
+    if not computed_columns.is_state(pairs, n_features):
         raise ValueError(f"the pairs of {_OWNER} must be columns and an operation each")
-    made = PairColumns.from_state(pairs)
-    return ColumnSchema(n_features, names, categories, pairs=made)
+    dates.check_zones(zones, n_features, _OWNER)
+    computed = ComputedColumns.from_state(pairs)
+    return ColumnSchema(n_features, names, categories, dates=zones, computed=computed)
 
 
 def _score_names(classes: Sequence[NDArray[Any]]) -> list[str]:

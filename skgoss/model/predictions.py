@@ -175,8 +175,8 @@ def _contributions(
         matrices = contributions.sparse_contributions(
             ensemble, columns, *span, n_threads
         )
-        pairs, n_features = schema.pairs, schema.n_features
-        matrices = [pairs.shared_out_sparse(m, n_features) for m in matrices]
+        computed, n_features = schema.computed, schema.n_features
+        matrices = [computed.shared_out_sparse(m, n_features) for m in matrices]
         return matrices[0] if len(matrices) == 1 else matrices
     values = contributions.contributions(ensemble, columns, *span, n_threads)
     values = schema.shared_out(values)

@@ -195,7 +195,12 @@ class SharedFits:
         """
         passed = {k: v for k, v in vars(arguments).items() if v is not None}
         return (
-            digest(X, arguments.feature_name, settings.categorical_feature),
+            digest(
+                X,
+                arguments.feature_name,
+                settings.categorical_feature,
+                settings.date_features,
+            ),
             digest(y, passed),
             options_of_rounds(settings),
         )

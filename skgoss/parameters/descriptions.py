@@ -186,8 +186,9 @@ pred_interactions : bool, default=False
     are the SHAP values.
 interactions : bool, default=False
     Whether to compute SHAP interaction values of pairs of columns.
-include_pairs : bool, default=False
-    Whether pairs of columns have their own values, not halves added to both columns.
+include_computed : bool, default=False
+    Whether parts of dates and pairs of columns have their own values, which are not
+    added to their columns.
 validate_features : bool, default=False
     Whether to check the column names of ``X`` if the model was read from a file of
     another library. For all other models they are always checked.
@@ -314,8 +315,11 @@ oof_score_ : dict
     The mean of each metric over the folds. Defined as ``oof_prediction_`` is.
 oof_score_error_ : dict
     The standard error of each mean in ``oof_score_``.
+date_features_ : DateFeatures
+    Makes numbers of dates, as the model does. Defined only if ``X`` had dates.
 pair_features_ : PairFeatures
     Appends the pairs that the model computes. Defined only with ``pair_features``.
+    If ``X`` had dates, it takes what ``date_features_`` returns.
 n_features_in_ : int
     Number of columns of ``X`` in ``fit``.
 n_features_ : int

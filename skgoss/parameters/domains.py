@@ -373,6 +373,25 @@ def _convert_sets_of_columns(value: Any) -> Any:
     return (sets or None) if is_valid else NotImplemented
 
 
+def _convert_date_features(value: Any) -> Any:
+    """Convert to 'auto', False or a list of parts of dates."""
+    is_bool = _convert_bool(value)
+    if is_bool is not NotImplemented:
+        return "auto" if is_bool else False
+    return _convert_date_parts(value)
+
+
+def _convert_date_parts(value: Any) -> Any:
+    """Convert to 'auto' or a list of parts of dates."""
+    if isinstance(value, str) and value != "auto":
+        value = value.split(",")
+    if isinstance(value, str) or not _is_collection(value):
+        return value if isinstance(value, str) else NotImplemented
+    parts = list(value)
+    is_valid = all(isinstance(p, str) and p in DATE_PARTS for p in parts)
+    return parts if is_valid and len(set(parts)) == len(parts) else NotImplemented
+
+
 def _contents(*types: type) -> Callable[[Any], Any]:
     """Return a function that converts to None, the name of a file, or its contents.
 
@@ -508,6 +527,22 @@ INTERACTION_CONSTRAINTS = Domain(
     " names and numbers (or a str like '[0,1],[2]')",
     _convert_sets_of_columns,
     is_list=True,
+)
+DATE_PARTS = (
+    *("month", "day", "day_of_week", "day_of_year"),
+    *("hour", "minute", "second"),
+)
+_DATE_PARTS = ", ".join(map(repr, DATE_PARTS))
+DATE_FEATURES = Domain(
+    "'auto', False or list of str",
+    f"'auto', False or a list of some of {_DATE_PARTS}",
+    _convert_date_features,
+    is_list=True,
+)
+DATE_PARTS_OR_AUTO = Domain(
+    "'auto' or list of str",
+    f"'auto' or a list of some of {_DATE_PARTS}",
+    _convert_date_parts,
 )
 FORCED_SPLITS = Domain(
     "dict, str, path or None",

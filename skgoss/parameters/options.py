@@ -82,7 +82,7 @@ ARGUMENTS = by_name(
         "It belongs to predict_quantile.": "q",
         "It belongs to predict_survival_function.": "times",
         "It belongs to predict_quantile and predict_survival_function.": "strata",
-        "It belongs to explain.": "interactions include_pairs",
+        "It belongs to explain.": "interactions include_computed",
     }
 )
 _ROUNDS = OPTION["n_estimators"].names

@@ -16,6 +16,7 @@ from skgoss.parameters.domains import (
     BOOL,
     CATEGORICAL_FEATURE,
     CLASS_WEIGHT,
+    DATE_FEATURES,
     EVAL_AT,
     FEATURE_CONTRI,
     FILE_COLUMN,
@@ -488,6 +489,26 @@ GROUPS: dict[str, tuple[Option, ...]] = {
                 "Try it if the target depends on how columns compare, such as a price"
                 " and its estimate, or positions on a map: see"
                 " https://skgoss.github.io/skgoss/pair-features.html."
+            ),
+            is_added=True,
+        ),
+        _option(
+            "date_features",
+            "auto",
+            DATE_FEATURES,
+            """
+            What the model computes from columns of dates. A date itself is read as the
+            days since 1970-01-01, with fractions, on the clock of its time zone. 'auto'
+            adds those of ``'month'``, ``'day'`` (of the month), ``'day_of_week'``
+            (Monday is 0), ``'day_of_year'`` and ``'hour'`` that vary in the training
+            rows. A list names the parts to add, also ``'minute'`` and ``'second'``; it
+            may be empty. They are part of the model: predictions take the columns of
+            ``X``. False: columns of dates raise an error. Dates are read in data frames
+            in memory, and in arrays of dtype datetime64.
+            """,
+            advice=(
+                "List the parts that matter, or pass [] for a trend alone: see"
+                " https://skgoss.github.io/skgoss/dates.html."
             ),
             is_added=True,
         ),

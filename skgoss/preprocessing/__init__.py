@@ -1,5 +1,6 @@
 """Transformers of the columns of ``X``."""
 
+from skgoss.preprocessing.date_transformer import DateFeatures
 from skgoss.preprocessing.pair_transformer import PairFeatures
 
-__all__ = ["PairFeatures"]
+__all__ = ["DateFeatures", "PairFeatures"]

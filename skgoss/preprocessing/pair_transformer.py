@@ -20,14 +20,20 @@ from skgoss.binning.rows import Rows
 from skgoss.columns import containers, dataframes, row_weights
 from skgoss.columns.categories import Categories
 from skgoss.columns.columns import Columns, numbers
+from skgoss.columns.computed_columns import ComputedColumns
 from skgoss.columns.names import ColumnFinder
-from skgoss.columns.pair_columns import PairColumns
 from skgoss.columns.schema import ColumnSchema
 from skgoss.fit import fit_data, pair_features
 from skgoss.fit.arguments import FitArguments, input_sets
 from skgoss.fit.fit import PreparedFit
 from skgoss.fit.task import Classification, Regression, Task
 from skgoss.parameters.domains import COLUMNS, Domain, choice, integer
+from skgoss.preprocessing.frames import (
+    check_readable,
+    checked,
+    in_container,
+    named_frame,
+)
 from skgoss.utils import sklearn_private, thread_counts
 from skgoss.utils.messages import warn
 from skgoss.utils.public import set_module
@@ -131,9 +137,10 @@ class PairFeatures(sklearn_private.DocumentedMixin, TransformerMixin, BaseEstima
     def _of_model(cls, schema: ColumnSchema, owner: str) -> Self:
         """The transformer that appends the pairs of a model with these columns.
 
-        AttributeError if it has none; messages call the model ``owner``.
+        If the model has dates, it takes what `DateFeatures` makes of them.
+        AttributeError if it has no pairs; messages call the model ``owner``.
         """
-        symbols = {symbol for _, symbol, *_ in schema.pairs.state()}
+        symbols = {symbol for _, symbol, *_ in schema.computed.pairs.state()}
         if not symbols:
             raise AttributeError(
                 f"This {owner} computes no pairs of columns. Fit an estimator with the"
@@ -144,7 +151,7 @@ class PairFeatures(sklearn_private.DocumentedMixin, TransformerMixin, BaseEstima
             for name, operations in pair_features.OPERATIONS.items()
             if symbols <= set(operations)
         )
-        made = cls(name)._become(schema)
+        made = cls(name)._become(schema.with_parts_as_columns())
         return made.set_params(columns=made.columns_)
 
     def fit(
@@ -175,7 +182,10 @@ class PairFeatures(sklearn_private.DocumentedMixin, TransformerMixin, BaseEstima
         ValueError
             If a parameter has an invalid value, or the data cannot be used.
         """
-        passed = {name: self._checked(name) for name in _DOMAINS}
+        passed = {
+            name: checked(name, getattr(self, name), domain, self._owner)
+            for name, domain in _DOMAINS.items()
+        }
         if passed["columns"] is None:
             found = self._best(X, y, sample_weight, passed)
             reason = "fewer than two numeric columns reduce the loss of a quick fit"
@@ -189,7 +199,7 @@ class PairFeatures(sklearn_private.DocumentedMixin, TransformerMixin, BaseEstima
                 " list other columns in the parameter columns."
             )
         pairs = pair_features.pairs_of(scales, passed["operations"])
-        return self._become(replace(schema, pairs=pairs))
+        return self._become(replace(schema, computed=pairs))
 
     def _best(
         self, X: Any, y: Any, sample_weight: Any, passed: Mapping[str, Any]
@@ -200,7 +210,11 @@ class PairFeatures(sklearn_private.DocumentedMixin, TransformerMixin, BaseEstima
                 f"This {self._owner} estimator requires y to be passed, but the target"
                 " y is None. Without a target, list the columns: columns=[...]."
             )
-        options = {"random_state": self.random_state, "n_jobs": self.n_jobs}
+        options = {
+            "random_state": self.random_state,
+            "n_jobs": self.n_jobs,
+            "date_features": False,
+        }
         arguments = FitArguments(sample_weight=sample_weight)
         settings = arguments.checked_settings(options, self._owner, X, options)
         training, *_ = input_sets(X, y, arguments, settings)
@@ -209,7 +223,7 @@ class PairFeatures(sklearn_private.DocumentedMixin, TransformerMixin, BaseEstima
         why = data.no_pairs()
         if why:
             raise ValueError(f"{self._owner} cannot be used {why}")
-        _check_readable(data.schema)
+        check_readable(data.schema)
         prepared = PreparedFit.from_data(data)
         scales = pair_features.best_columns(prepared, passed["n_columns"])
         return data.schema, scales
@@ -245,10 +259,10 @@ class PairFeatures(sklearn_private.DocumentedMixin, TransformerMixin, BaseEstima
 
         ValueError if a listed column does not hold numbers.
         """
-        frame = _named_frame(X)
+        frame = named_frame(X)
         if frame is None:
             columns, schema = containers.learned(X, owner=self._owner, n_jobs=n_jobs)
-            _check_readable(schema)
+            check_readable(schema)
             used = _numbers(listed, schema)
             return columns.take(np.array(used)), schema, used
         n_features = frame.native.shape[1]
@@ -284,7 +298,7 @@ class PairFeatures(sklearn_private.DocumentedMixin, TransformerMixin, BaseEstima
         check_is_fitted(self)
         n_jobs = parameters.checked_value("n_jobs", self.n_jobs, self._owner)
         n_threads = thread_counts.n_threads(n_jobs)
-        frame, schema = _named_frame(X), self._schema
+        frame, schema = named_frame(X), self._schema
         if frame is not None and schema.feature_names is not None:
             return self._with_pairs(frame, schema, n_threads)
         columns = containers.columns(X, schema, owner=self._owner, n_jobs=n_threads)
@@ -299,14 +313,14 @@ class PairFeatures(sklearn_private.DocumentedMixin, TransformerMixin, BaseEstima
     ) -> Any:
         """A data frame with the pairs, in the container that the user asks for."""
         schema.check(frame.native, self._owner)
-        pairs = schema.pairs
+        pairs = schema.computed
         used = pairs.columns.tolist()
         # Another frame, even if nothing is appended.
         appended = nw.from_native(frame.native, eager_only=True).select(nw.all())
         if used:
             at = {number: j for j, number in enumerate(used)}
             of_used = ColumnSchema(
-                len(used), None, Categories(set()), pairs=pairs.renumbered(at)
+                len(used), None, Categories(set()), computed=pairs.renumbered(at)
             )
             columns = containers.columns(
                 _selected(frame, used),
@@ -320,10 +334,7 @@ class PairFeatures(sklearn_private.DocumentedMixin, TransformerMixin, BaseEstima
                 nw.new_series(name, values, backend=appended.implementation)
                 for name, values in zip(names, _pairs(columns, of_used).T, strict=True)
             )
-        container = sklearn_private.output_container(self)
-        if container in ("default", appended.implementation.value):
-            return appended.to_native()
-        return appended.to_pandas() if container == "pandas" else appended.to_polars()
+        return in_container(self, appended)
 
     def get_feature_names_out(
         self, input_features: ArrayLike | None = None
@@ -343,7 +354,7 @@ class PairFeatures(sklearn_private.DocumentedMixin, TransformerMixin, BaseEstima
         """
         check_is_fitted(self)
         names = sklearn_private.names_in(self, input_features)
-        return np.array(self._schema.names_with_pairs(names), dtype=object)
+        return np.array(self._schema.all_names(names), dtype=object)
 
     @property
     def _schema(self) -> ColumnSchema:
@@ -352,7 +363,7 @@ class PairFeatures(sklearn_private.DocumentedMixin, TransformerMixin, BaseEstima
             self.n_features_in_,
             getattr(self, "feature_names_in_", None),
             Categories(set()),
-            pairs=PairColumns.from_state(self.pairs_),
+            computed=ComputedColumns.from_state(self.pairs_),
         )
 
     def _become(self, schema: ColumnSchema) -> Self:
@@ -360,8 +371,8 @@ class PairFeatures(sklearn_private.DocumentedMixin, TransformerMixin, BaseEstima
         finder = _finder(schema)
         learned = {
             "n_features_in_": schema.n_features,
-            "pairs_": [tuple(pair) for pair in schema.pairs.state()],
-            "columns_": [*map(finder.name, schema.pairs.columns.tolist())],
+            "pairs_": [tuple(pair) for pair in schema.computed.state()],
+            "columns_": [*map(finder.name, schema.computed.columns.tolist())],
         }
         if schema.feature_names is not None:
             learned["feature_names_in_"] = schema.feature_names
@@ -373,17 +384,6 @@ class PairFeatures(sklearn_private.DocumentedMixin, TransformerMixin, BaseEstima
     def _owner(self) -> str:
         """The name in messages."""
         return type(self).__name__
-
-    def _checked(self, name: str) -> Any:
-        """The value of a parameter; ValueError if it is outside its domain."""
-        domain, value = _DOMAINS[name], getattr(self, name)
-        converted = domain.convert(value)
-        if converted is NotImplemented:
-            raise ValueError(
-                f"The {name!r} parameter of {self._owner} must be"
-                f" {domain.description}. Got {value!r} instead."
-            )
-        return converted
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -397,14 +397,6 @@ def _are_many_numbers(y: Any) -> bool:
     """Whether whole numbers have too many values to be classes."""
     values = np.asarray(y)
     return values.dtype.kind in "iuf" and len(np.unique(values)) > _MAX_CLASSES
-
-
-def _named_frame(X: Any) -> dataframes.DataFrame | None:
-    """``X`` if it is a data frame whose columns have names; else None."""
-    frame = None if sp.issparse(X) else dataframes.as_dataframe(X)
-    if frame is None or sklearn_private.feature_names(frame.native) is None:
-        return None
-    return frame
 
 
 def _selected(frame: dataframes.DataFrame, columns: list[int]) -> Any:
@@ -436,14 +428,3 @@ def _numbers(listed: Sequence[Any], schema: ColumnSchema) -> list[int]:
             f"columns must list at least two different columns, got {list(listed)}."
         )
     return numbers
-
-
-def _check_readable(schema: ColumnSchema) -> None:
-    """Check that the columns can be returned in an array; else ValueError."""
-    words = schema.categories.vocabularies
-    if words and schema.feature_names is None:
-        raise ValueError(
-            f"Column {min(words)} of X holds strings or categories, which are kept only"
-            " in a data frame whose columns have names: rename the columns, for example"
-            " X.columns = X.columns.astype(str)."
-        )

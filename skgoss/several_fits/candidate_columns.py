@@ -8,8 +8,8 @@ from typing import Self
 
 import numpy as np
 
-from skgoss.columns import pair_columns
-from skgoss.columns.pair_columns import PairColumns
+from skgoss.columns import computed_columns
+from skgoss.columns.computed_columns import ComputedColumns
 from skgoss.fit import pair_features
 from skgoss.fit.fit import PreparedFit
 from skgoss.model.ensemble import Ensemble
@@ -32,16 +32,16 @@ class CandidateColumns:
     n_rows: int
 
     @property
-    def pairs(self) -> PairColumns:
+    def pairs(self) -> ComputedColumns:
         """The pairs of columns."""
-        return self.prepared.data.schema.pairs
+        return self.prepared.data.schema.computed.pairs
 
     @property
     def n_features(self) -> int:
         """The number of columns, with those of pairs."""
         return self.prepared.data.schema.n_all_features
 
-    def with_pairs(self, pairs: PairColumns) -> Self:
+    def with_pairs(self, pairs: ComputedColumns) -> Self:
         """The same with pairs: columns that the model computes from two others.
 
         The rows are put into bins with them.
@@ -78,7 +78,7 @@ class JointColumns:
         starts = np.cumsum([without.n_features, *n_pairs])[:-1].tolist()
         columns = without if not distinct else distinct[0]
         if len(distinct) > 1:
-            pairs = pair_columns.joined([part.pairs for part in distinct])
+            pairs = computed_columns.joined([part.pairs for part in distinct])
             columns = without.with_pairs(pairs)
         return cls(columns, dict(zip(distinct, starts, strict=True)))
 

@@ -119,6 +119,36 @@ def resolve_columns(
     return settings.replaced(**changes)
 
 
+def extended(
+    settings: Settings, n_features: int, sources: Sequence[Sequence[int]]
+) -> Settings:
+    """The settings of `resolve_columns` with computed columns, after ``n_features``.
+
+    ``sources`` are the columns that each is made of. Its factor of gains is that of a
+    single source, and it is in all sets that have its sources. Other options have their
+    default: a monotone constraint on a date is one on its days.
+    """
+    changes: dict[str, Any] = {}
+    for option, default in PER_COLUMN.items():
+        values = getattr(settings, option)
+        if values is not None:
+            follows = option == "feature_contri"
+            changes[option] = [
+                *values,
+                *(
+                    values[s[0]] if follows and len(s) == 1 else default
+                    for s in sources
+                ),
+            ]
+    if settings.interaction_constraints is not None:
+        numbered = list(enumerate(sources, n_features))
+        changes["interaction_constraints"] = [
+            [*allowed, *(j for j, of in numbered if set(of).issubset(allowed))]
+            for allowed in settings.interaction_constraints
+        ]
+    return settings.replaced(**changes)
+
+
 @dataclass(frozen=True)
 class _ConstraintReader(ColumnFinder):
     """Reads constraints, and finds the columns in them."""

@@ -47,7 +47,8 @@ def texts(fit, *arguments, **options):
 
 
 def fit(X, **options):
-    return LGBMRegressor(n_estimators=1, n_jobs=1, **options).fit(X, Y)
+    options = {"n_estimators": 1, "n_jobs": 1, "date_features": False, **options}
+    return LGBMRegressor(**options).fit(X, Y)
 
 
 def message(X):
@@ -554,7 +555,7 @@ def test_arrays_of_dates_and_durations():
     ]
     for X, words, wanted in cases:
         with pytest.raises(ValueError, match=words) as caught:
-            LGBMRegressor().fit(X, [1, 2, 3])
+            LGBMRegressor(date_features=False).fit(X, [1, 2, 3])
         code = re.search(r"(?:days|months) with (.*)\.$", str(caught.value))[1]
         found = eval(code, {"X": X, "numpy": np})
         np.testing.assert_array_equal(found[:, 0], wanted)

@@ -442,7 +442,7 @@ def test_folds_of_queries_and_of_an_earlier_model():
 
 def test_an_earlier_model_with_pairs_of_columns():
     first = LGBMRegressor(n_estimators=2, pair_features="sums").fit(X, TARGET)
-    assert first._model.schema.pairs
+    assert first._model.schema.computed
     local = LGBMRegressor(**SMALL)
     # One worker at most has rows of the evaluation set.
     few = X[:30], TARGET[:30]

@@ -8,7 +8,13 @@ from sklearn.utils.estimator_checks import (
     parametrize_with_checks,
 )
 
-from skgoss import LGBMClassifier, LGBMRanker, LGBMRegressor, PairFeatures
+from skgoss import (
+    DateFeatures,
+    LGBMClassifier,
+    LGBMRanker,
+    LGBMRegressor,
+    PairFeatures,
+)
 
 
 class _Subclass(LGBMRegressor):
@@ -30,6 +36,7 @@ ESTIMATORS = [
     _Subclass(n_estimators=20, offset=1.0),
     PairFeatures("sums", n_columns=2),
     PairFeatures(columns=[0, 1]),
+    DateFeatures(),
 ]
 
 

@@ -23,7 +23,7 @@ from skgoss import (
     record_evaluation,
     train,
 )
-from skgoss.columns import pair_columns
+from skgoss.columns import computed_columns
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(600, 7))
@@ -55,7 +55,7 @@ def test_it_is_a_fit_of_more_columns(options):
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array, sp.csc_array])
 @pytest.mark.parametrize("share", [0.9, 0.3])
 def test_pairs_are_binned_in_spans(share, container, span_bytes, monkeypatch):
-    monkeypatch.setattr(pair_columns, "SPAN_BYTES", span_bytes)
+    monkeypatch.setattr(computed_columns, "SPAN_BYTES", span_bytes)
     rng = np.random.default_rng(0)
     few = rng.integers(-9, 9, (5000, 6)) * (rng.random((5000, 6)) < share)
     few = few.astype(np.float64)
@@ -83,7 +83,7 @@ def assert_same_trees(model, same):
 
 def test_a_fit_keeps_no_more_of_pairs_than_their_bins(monkeypatch):
     n_rows, span_bytes = 100_000, 1 << 20
-    monkeypatch.setattr(pair_columns, "SPAN_BYTES", span_bytes)
+    monkeypatch.setattr(computed_columns, "SPAN_BYTES", span_bytes)
     many = np.random.default_rng(0).normal(size=(n_rows, 6)).astype(np.float32)
     y = np.abs(many[:, 0] - many[:, 1])
     peaks = []
@@ -95,7 +95,7 @@ def test_a_fit_keeps_no_more_of_pairs_than_their_bins(monkeypatch):
             peaks.append(tracemalloc.get_traced_memory()[1])
         finally:
             tracemalloc.stop()
-    n_pairs = len(model._model.schema.pairs)
+    n_pairs = len(model._model.schema.computed)
     assert n_pairs == 60
     # The bins of both sets are bytes, and may be copied once; a span is in memory.
     assert peaks[1] - peaks[0] < 2 * n_pairs * 1.5 * n_rows + 2 * span_bytes
@@ -114,7 +114,7 @@ def test_it_finds_what_single_columns_cannot_tell(model):
     plain = LGBMRegressor(n_estimators=30).fit(X, Y)
     errors = [np.mean((m.predict(X[300:]) - Y[300:]) ** 2) for m in (model, plain)]
     assert errors[0] < 0.5 * errors[1]
-    assert len(model._model.schema.pairs) == 60  # four operations of 6 columns
+    assert len(model._model.schema.computed) == 60  # four operations of 6 columns
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_it_finds_what_single_columns_cannot_tell(model):
 )
 def test_operations(value, operations):
     model = LGBMRegressor(n_estimators=2, pair_features=value).fit(X[:, :3], Y)
-    symbols = [symbol for _, symbol, *_ in model._model.schema.pairs.state()]
+    symbols = [symbol for _, symbol, *_ in model._model.schema.computed.state()]
     assert "".join(symbols) == operations * 3
 
 
@@ -143,7 +143,9 @@ def test_orders_and_copies_do_not_matter():
     model = LGBMRegressor(**options).fit(few, Y, sample_weight=weight)
     for at, weights in ((order, weight[order]), (copies, None)):
         same = LGBMRegressor(**options).fit(few[at], Y[at], sample_weight=weights)
-        assert same._model.schema.pairs.state() == model._model.schema.pairs.state()
+        assert (
+            same._model.schema.computed.state() == model._model.schema.computed.state()
+        )
         np.testing.assert_array_equal(model.predict(few), same.predict(few))
 
 
@@ -198,10 +200,10 @@ def test_explanations_of_sparse_rows(estimator, container):
 @pytest.mark.parametrize("interactions", [False, True])
 def test_pairs_have_values_of_their_own_on_request(model, interactions):
     pytest.importorskip("shap")
-    n = len(model._model.schema.pairs)
+    n = len(model._model.schema.computed)
     kind = {"interactions": interactions}
     for of_model in (model, model.booster_):
-        whole = of_model.explain(NEW, include_pairs=True, **kind)
+        whole = of_model.explain(NEW, include_computed=True, **kind)
         assert whole.values.shape == (40, *(7 + n,) * (1 + interactions))
         np.testing.assert_array_equal(whole.data, with_pairs(model, NEW))
         assert whole.feature_names == model._model.all_feature_names
@@ -209,7 +211,7 @@ def test_pairs_have_values_of_their_own_on_request(model, interactions):
         raw = whole.values.sum(axis=axes) + whole.base_values
         np.testing.assert_allclose(raw, model.predict(NEW, raw_score=True), rtol=1e-10)
         shared = of_model.explain(NEW, **kind)
-        pairs = model._model.schema.pairs
+        pairs = model._model.schema.computed
         added = pairs.shared_out(whole.values, 7, -1, 0.5)
         if interactions:
             added = pairs.shared_out(added, 7, -2, 0.5)
@@ -222,14 +224,16 @@ def test_pairs_of_a_frame_are_displayed():
     frame = pd.DataFrame(X, columns=list("abcdefg"))
     frame["word"] = pd.Categorical(np.where(X[:, 3] > 0, "x", "y"))
     model = LGBMRegressor(n_estimators=5, pair_features="sums").fit(frame, Y)
-    shown = model.explain(frame[:9], include_pairs=True)
+    shown = model.explain(frame[:9], include_computed=True)
     assert shown.feature_names == model._model.all_feature_names
     assert shown.display_data[:, 7].tolist() == frame["word"][:9].tolist()
     made = model.pair_features_.transform(frame[:9])
     np.testing.assert_array_equal(shown.display_data[:, 8:], made.to_numpy()[:, 8:])
     plain = LGBMRegressor(n_estimators=5).fit(frame, Y)
-    with pytest.warns(UnusedParameterWarning, match="include_pairs has no effect: the"):
-        same = plain.explain(frame[:9], include_pairs=True)
+    with pytest.warns(
+        UnusedParameterWarning, match="include_computed has no effect: the"
+    ):
+        same = plain.explain(frame[:9], include_computed=True)
     np.testing.assert_array_equal(same.values, plain.explain(frame[:9]).values)
 
 
@@ -331,20 +335,18 @@ def test_training_continues_on_a_dataset(model, tmp_path):
     np.testing.assert_array_equal(booster.predict(NEW), more.predict(NEW))
     assert history == more.evals_result_
     with pytest.raises(
-        ValueError, match="cannot be replaced if the model computes pai"
+        ValueError, match="cannot be replaced if the model computes col"
     ):
         booster.update(train_set=Dataset(X[:500], Y[:500]))
     # The data set has no pairs, for other fits.
     assert data.num_feature() == 7
-    assert not train(options, data, 2)._model.schema.pairs
+    assert not train(options, data, 2)._model.schema.computed
     losses = cv(options, data, 5, nfold=3, init_model=model)["valid l2-mean"]
     assert losses[-1] < history["valid_0"]["l2"][0]
     parquet = pytest.importorskip("pyarrow.parquet")
     frame = pd.DataFrame(X, columns=list("abcdefg")).assign(y=Y)
     parquet.write_table(pa.Table.from_pandas(frame), tmp_path / "rows.parquet")
-    with pytest.raises(
-        ValueError, match="pairs of columns, which need numbers in memo"
-    ):
+    with pytest.raises(ValueError, match="columns itself, which need data in memory"):
         more.fit(tmp_path / "rows.parquet", "y", init_model=model)
 
 
@@ -370,10 +372,10 @@ def test_categories_and_constant_columns_have_no_pairs():
     frame["word"] = pd.Categorical(np.where(X[:, 3] > 0, "x", "y"))
     frame["zero"] = 0.0
     model = LGBMClassifier(n_estimators=5, pair_features="sums").fit(frame, Y > 1)
-    columns = {j for pair in model._model.schema.pairs.state() for j in pair[::3]}
+    columns = {j for pair in model._model.schema.computed.state() for j in pair[::3]}
     assert columns == {0, 1, 2}
     one = LGBMRegressor(n_estimators=3, pair_features=True).fit(X[:, :1], Y)
-    assert len(one._model.schema.pairs) == 0
+    assert len(one._model.schema.computed) == 0
 
 
 @pytest.mark.parametrize(

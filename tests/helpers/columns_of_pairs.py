@@ -15,4 +15,4 @@ def appended(X, pairs):
 
 def with_pairs(model, X):
     """The columns, and the pairs of a model."""
-    return appended(X, model._model.schema.pairs.state())
+    return appended(X, model._model.schema.computed.state())

@@ -370,6 +370,7 @@ WITHOUT: dict[str, str] = {
     "importance_type": _MODEL,
     "verbosity": _MODEL,
     "time_limit": "it ends by the clock",
+    "date_features": "the columns of cases are not dates",
     "pair_features": "its tests compare it with a fit of the same columns",
 }
 

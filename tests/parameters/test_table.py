@@ -7,6 +7,8 @@ import inspect
 import pytest
 
 from skgoss import LGBMClassifier, LGBMModel, LGBMRanker, LGBMRegressor
+from skgoss._engine.columns import computed_kernels
+from skgoss.parameters.domains import DATE_PARTS
 from skgoss.parameters.other_libraries import WITHOUT_EFFECT
 from skgoss.parameters.table import OPTIONS
 
@@ -23,12 +25,16 @@ def test_defaults_and_names_are_lightgbm_s(cls, lightgbm):
             assert parameter.kind == parameter.KEYWORD_ONLY
 
 
+def test_parts_of_dates_are_those_of_the_engine():
+    assert list(DATE_PARTS) == list(computed_kernels.DATE_PARTS)
+
+
 def test_names_are_lightgbm_s(lightgbm):
     theirs = lightgbm.basic._ConfigAliases._get_all_param_aliases()
     not_theirs = {
         *("class_weight", "importance_type", "max_conflict_rate"),
         *("validation_fraction", "refit", "folds", "preset"),
-        *("multi_strategy", "pair_features", "time_limit"),
+        *("multi_strategy", "pair_features", "date_features", "time_limit"),
     }
     for option in OPTIONS:
         if option.name not in not_theirs:

@@ -49,7 +49,7 @@ def test_the_columns_are_those_of_a_model(operations, option, target):
     model = estimator(n_estimators=2, pair_features=option).fit(X, y[target])
     for target_type in ("auto", target):
         made = PairFeatures(operations, target_type=target_type).fit(X, y[target])
-        assert [[*pair] for pair in made.pairs_] == model._model.schema.pairs.state()
+        assert [[*pair] for pair in made.pairs_] == model._model.schema.computed.state()
         assert_array_equal(made.transform(X), appended(X, made.pairs_))
 
 

@@ -60,7 +60,7 @@ LAYERS = tuple(
         "binning.bin_bounds binning.bin_search binning.category_kernels",
         "binning.radix_sort binning.column_values",
         "binning.gather_rows binning.drawn_rows columns.transposition columns.arrow",
-        "columns.pair_kernels",
+        "columns.computed_kernels",
         "columns.column_kernels columns.code_kernels",
         "binning.stored_columns",
         # Exponentials; threads, signals, random numbers, instruction sets.

@@ -53,14 +53,14 @@ def test_a_model_has_the_pairs_of_all_its_members(model):
         if weight and options.get("pair_features")
     ]
     assert kinds == ["sums", "products"]
-    pairs = model._model.schema.pairs.state()
+    pairs = model._model.schema.computed.state()
     operations = [[symbol for _, symbol, *_ in pairs[k : k + 12]] for k in (0, 12)]
     assert operations == [["-", "+"] * 6, ["*", "/"] * 6]
     of_sums = clone(model).set_params(pair_features="sums", n_estimators=1)
     alone = of_sums.fit(
         X, KINDS["mean"][1] if model._model.classes is None else CLASSES
     )
-    assert alone._model.schema.pairs.state() == pairs[:12]
+    assert alone._model.schema.computed.state() == pairs[:12]
     # The trees use columns of both kinds, and those of X.
     used = set(np.flatnonzero(model._model.trees.importances("split")))
     assert used & {*range(4)}

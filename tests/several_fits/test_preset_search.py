@@ -463,14 +463,14 @@ def test_where_pairs_are_not_compared(options, make, folds, short):
     model.fit(*(part for part in make() if part is not None))
     assert len(compared(model)) == 3
     assert not any(compared(model))
-    assert len(model._model.schema.pairs) == 0
+    assert len(model._model.schema.computed) == 0
 
 
 def test_pairs_of_the_user_are_those_of_all_candidates(short):
     model = LGBMRegressor(**FEW, pair_features="products").fit(ROWS, NUMBER)
     assert len(compared(model)) == 3
     assert "pair_features" not in model.preset_params_
-    assert len(model._model.schema.pairs) == 12
+    assert len(model._model.schema.computed) == 12
 
 
 def test_an_evaluation_set_has_the_pairs_of_the_best(short):

@@ -35,7 +35,7 @@ VALUES = {
     "q": 0.2,
     "strata": np.ones(N_ROWS),
     "interactions": True,
-    "include_pairs": True,
+    "include_computed": True,
     "sample_weight": np.arange(1.0, N_ROWS + 1),
     "qid": np.arange(N_ROWS) // 8,
     "group": [N_ROWS // 2] * 2,

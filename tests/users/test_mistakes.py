@@ -65,6 +65,7 @@ named = classifier().fit(frame, y)
 doubled = pd.DataFrame({0: r, 1: r}).set_axis(["t", "t"], axis=1)
 days = np.array([[pd.Timestamp(2020, 1, 1)]] * 60, dtype=object)
 dates = pd.DataFrame({"sold": pd.date_range("2020-01-01", periods=60)})
+dated = LGBMRegressor(n_estimators=1).fit(dates, np.arange(60.0))
 lives = pd.DataFrame({"status": ["ok", "failed"] * 30, "years": np.arange(60)})
 lived = pd.DataFrame({"time": np.arange(60) + 2.0, "event": y})
 words = np.array(list("abcdef") * 10)
@@ -151,13 +152,26 @@ MISTAKES = {
     "regressor(monotone_constraints={'A': 1}).fit(frame, r)": ("Did you mean 'a'?",),
     "classifier(categorical_feature=['A']).fit(frame, y)": ("Did you mean 'a'?",),
     # Dates and lists
-    "regressor().fit(dates, r)": ("Column 'sold' holds dates", "X['sold'].dt.month"),
+    "regressor(date_features=False).fit(dates, r)": (
+        "Column 'sold' holds dates",
+        "X['sold'].dt.month",
+    ),
     "regressor().fit(dates - dates.min(), r)": ("durations", "dt.total_seconds()"),
-    "regressor().fit(dates.to_numpy(), r)": (
+    "regressor(date_features=False).fit(dates.to_numpy(), r)": (
         "X holds dates",
         "numpy.timedelta64(1, 'D')",
     ),
-    "regressor().fit(dates.astype(object), r)": ("pandas.to_datetime(X['sold'])",),
+    "regressor(date_features=False).fit(dates.astype(object), r)": (
+        "pandas.to_datetime(X['sold'])",
+        "skgoss.DateFeatures()",
+    ),
+    "regressor(date_features='week').fit(dates, r)": ("'day_of_week'", "'week'"),
+    "dated.predict(dates.astype(str))": ("held dates in fit", "to_datetime(X['sold'])"),
+    "dated.predict([[1.0]])": ("'sold' held dates in fit", "now holds numbers"),
+    "dated.predict(dates.sold.dt.tz_localize('UTC').to_frame())": (
+        "without a time zone in fit",
+        "X['sold'].dt.tz_localize(None)",
+    ),
     "regressor().fit(pd.DataFrame({'a': [[1, 2]] * 60}), r)": ("'a' holds lists",),
     "regressor().fit(dates.astype(str), r)": (
         "Dates stored as text",

@@ -1,10 +1,10 @@
-"""Columns that a model computes itself, from pairs of the columns of ``X``."""
+"""Columns that a model computes itself: parts of dates, and pairs of columns."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import chain, combinations
 from math import isfinite
 from operator import attrgetter
 from typing import Any, Self, cast
@@ -13,7 +13,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from skgoss._engine.columns.pair_kernels import OPERATIONS, pair_values
+from skgoss._engine.columns.computed_kernels import (
+    DATE_PARTS,
+    PAIR_OPERATIONS,
+    computed_values,
+)
 from skgoss.columns.columns import Columns, ColumnsBuilder, MadeInSpans
 from skgoss.columns.sparse import SPAN_BYTES
 from skgoss.utils.locks import cached_property
@@ -21,28 +25,38 @@ from skgoss.utils.locks import cached_property
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 
-_SYMBOLS = list(OPERATIONS)
+# The code of each operation.
+_OPERATIONS = PAIR_OPERATIONS | DATE_PARTS
+_NAMES = list(_OPERATIONS)
 # The operations whose second column has a factor.
 _SCALED = "-+"
 
 
 @dataclass(frozen=True, eq=False)
-class PairColumns:
-    """Differences, sums, products and ratios of two columns each.
+class ComputedColumns:
+    """Parts of dates, and differences, sums, products and ratios of two columns each.
 
     They follow the columns of ``X``. A ratio is missing where the divisor is zero.
     """
 
-    left: Ints  # (n_pairs,): the number of the first column of each pair
-    operation: NDArray[np.uint8]  # (n_pairs,): a code of `OPERATIONS`
-    # (n_pairs,): by which the second column of a sum or a difference is multiplied.
+    # (n,): the number of the first column of each pair, or that of a date.
+    left: Ints
+    operation: NDArray[np.uint8]  # (n,): a code of `_OPERATIONS`
+    # (n,): by which the second column of a sum or a difference is multiplied.
     factor: Floats
-    right: Ints  # (n_pairs,): the number of the second column
+    right: Ints  # (n,): the number of the second column; of a part, ``left`` again
     # The last arguments of `among`, and what it has returned.
     _last_among: tuple[Any, int, Any] = field(default=(None, 0, None), init=False)
 
     @classmethod
-    def of(cls, scales: Mapping[int, float], operations: str) -> Self:
+    def of_dates(cls, parts: Mapping[int, Sequence[str]]) -> Self:
+        """Parts of dates: names in `DATE_PARTS`, by column."""
+        return cls.from_state(
+            [[date, part, 1.0, date] for date in parts for part in parts[date]]
+        )
+
+    @classmethod
+    def of_pairs(cls, scales: Mapping[int, float], operations: str) -> Self:
         """All pairs of some columns, for each operation, such as '-' and '+' in '-+'.
 
         ``scales`` are the columns with their standard deviations. A sum or a difference
@@ -60,48 +74,66 @@ class PairColumns:
         return len(self.left)
 
     def state(self) -> list[list[Any]]:
-        """Of each pair: a column, the operation, the factor, and the other column."""
-        symbols = [_SYMBOLS[code] for code in self.operation.tolist()]
+        """Of each: a column, the operation, the factor, and the other column."""
+        names = [_NAMES[code] for code in self.operation.tolist()]
         factors = self.factor.tolist()
-        columns = self.left.tolist(), symbols, factors, self.right.tolist()
-        return [list(pair) for pair in zip(*columns, strict=True)]
+        columns = self.left.tolist(), names, factors, self.right.tolist()
+        return [list(computed) for computed in zip(*columns, strict=True)]
 
     @classmethod
     def from_state(cls, state: Sequence[Sequence[Any]]) -> Self:
-        """The pairs of what `state` returned."""
-        left, symbol, factor, right = zip(*state, strict=True) if state else [()] * 4
+        """The columns of what `state` returned."""
+        left, name, factor, right = zip(*state, strict=True) if state else [()] * 4
         return cls(
             np.array(left, dtype=np.int32),
-            np.array([OPERATIONS[s] for s in symbol], dtype=np.uint8),
+            np.array([_OPERATIONS[n] for n in name], dtype=np.uint8),
             np.array(factor, dtype=np.float64),
             np.array(right, dtype=np.int32),
         )
 
     def names(self, names: Sequence[str]) -> list[str]:
-        """The names of the pairs, such as 'a - b', by those of the columns of ``X``."""
+        """Their names, such as 'a - b' and 'a[month]', by those of ``X``."""
         taken, found = set(names), []
-        for left, symbol, factor, right in self.state():
+        for left, operation, factor, right in self.state():
             scaled = "" if factor == 1.0 else f"{factor:.3g} "
-            name = f"{names[left]} {symbol} {scaled}{names[right]}"
+            name, kind = f"{names[left]} {operation} {scaled}{names[right]}", "pair"
+            if operation in DATE_PARTS:
+                name, kind = f"{names[left]}[{operation}]", "date"
             while name in taken:
-                name += " (pair)"
+                name += f" ({kind})"
             taken.add(name)
             found.append(name)
         return found
 
+    @cached_property
+    def sources(self) -> list[list[int]]:
+        """The columns that each is made of: one or two."""
+        both = zip(self.left.tolist(), self.right.tolist(), strict=True)
+        return [sorted({left, right}) for left, right in both]
+
+    @property
+    def parts(self) -> ComputedColumns:
+        """Those that are parts of dates."""
+        return self.take(np.isin(self.operation, list(DATE_PARTS.values())))
+
+    @property
+    def pairs(self) -> ComputedColumns:
+        """Those that are made of two columns."""
+        return self.take(np.isin(self.operation, list(PAIR_OPERATIONS.values())))
+
     @property
     def columns(self) -> Ints:
-        """The numbers of the columns that occur in pairs, ascending."""
+        """The numbers of the columns that they are made of, ascending."""
         return self._positions[0]
 
     def renumbered(self, numbers: Mapping[int, int]) -> Self:
-        """The pairs of columns with other numbers, by their numbers so far."""
-        pairs = self.state()
-        return self.from_state([[numbers[i], *how, numbers[j]] for i, *how, j in pairs])
+        """The same of columns with other numbers, by their numbers so far."""
+        state = self.state()
+        return self.from_state([[numbers[i], *how, numbers[j]] for i, *how, j in state])
 
-    def take(self, numbers: NDArray[Any] | slice) -> PairColumns:
-        """Some of the pairs."""
-        return PairColumns(
+    def take(self, numbers: NDArray[Any] | slice) -> ComputedColumns:
+        """Some of the columns."""
+        return ComputedColumns(
             self.left[numbers],
             self.operation[numbers],
             self.factor[numbers],
@@ -115,13 +147,13 @@ class PairColumns:
         chosen: Ints | None = None,
         values_out: Floats | None = None,
     ) -> Floats:
-        """The values of the pairs, (n_pairs, n_rows).
+        """The values, (n, n_rows).
 
         If some are ``chosen`` by their numbers, those of others have no meaning.
         """
         if values_out is None:
             values_out = np.empty((len(self), columns.n_rows))
-        pair_values(
+        computed_values(
             columns,
             *self._positions,
             self.operation,
@@ -133,14 +165,14 @@ class PairColumns:
         return values_out
 
     def appended_to(self, columns: Columns, n_threads: int = 1) -> Columns:
-        """The columns, and then the pairs, which are made when they are read."""
+        """The columns, and then these, which are made when they are read."""
         if not len(self):
             return columns
-        return cast(Columns, PairedColumns(columns, self, columns, n_threads))
+        return cast(Columns, ExtendedColumns(columns, self, columns, n_threads))
 
     @cached_property
     def _positions(self) -> tuple[Ints, Ints, Ints]:
-        """The columns that occur, and where among them those of each pair are."""
+        """The columns that occur, and where among them the sources of each are."""
         used, at = np.unique([self.left, self.right], return_inverse=True)
         left, right = at.reshape(2, -1).astype(np.int32)
         return used, left, right
@@ -152,9 +184,9 @@ class PairColumns:
     def among(
         self, features: NDArray[Any], n_columns: int
     ) -> tuple[NDArray[Any], Ints]:
-        """Which of some columns, ascending, are columns of ``X``, and which are pairs.
+        """Which of some columns, ascending, are columns of ``X``, and which of these.
 
-        The pairs follow ``n_columns`` of ``X``, and are counted from 0.
+        These follow ``n_columns`` of ``X``, and are counted from 0.
         """
         last, n_last, parts = self._last_among
         if last is not features or n_last != n_columns:
@@ -169,61 +201,61 @@ class PairColumns:
     ) -> NDArray[Any]:
         """Numbers of all columns as those of the columns of ``X`` alone.
 
-        A pair gives a ``fraction`` of its number to each of its columns. Along the
-        ``axis`` are the ``n_features`` columns of ``X``, then the pairs, then anything
-        else.
+        A part of a date gives its number to the date, and a pair gives a ``fraction``
+        of its number to each of its columns. Along the ``axis`` are the ``n_features``
+        columns of ``X``, then the computed ones, then anything else.
         """
         if not len(self):
             return values
         n, values = n_features, np.moveaxis(values, axis, 0)
         shared = np.concatenate([values[:n], values[n + len(self) :]])
-        pairs = zip(self.left.tolist(), self.right.tolist(), strict=True)
-        for columns, of_pair in zip(pairs, values[n : n + len(self)], strict=True):
-            for column in columns:
-                shared[column] += fraction * of_pair
+        own = values[n : n + len(self)]
+        for sources, number in zip(self.sources, own, strict=True):
+            for column in sources:
+                shared[column] += number if len(sources) == 1 else fraction * number
         return np.moveaxis(shared, 0, axis)
 
     def shared_out_sparse(self, values: Any, n_features: int) -> Any:
         """The same of a CSR matrix, whose last column is anything else.
 
-        A pair gives half of its number to each of its columns.
+        A column gives half of its number to each of its sources, which may be equal.
         """
         if not len(self):
             return values
         n, last = n_features, n_features + len(self)
         entries = values.tocoo()
-        is_pair = (n <= entries.col) & (entries.col < last)
-        pair, kept = entries.col[is_pair] - n, ~is_pair
-        row, half = entries.row[is_pair], 0.5 * entries.data[is_pair]
+        is_own = (n <= entries.col) & (entries.col < last)
+        own, kept = entries.col[is_own] - n, ~is_own
+        row, half = entries.row[is_own], 0.5 * entries.data[is_own]
         column = np.where(entries.col == last, n, entries.col)[kept]
         return sp.csr_matrix(
             (
                 np.concatenate([entries.data[kept], half, half]),
                 (
                     np.concatenate([entries.row[kept], row, row]),
-                    np.concatenate([column, self.left[pair], self.right[pair]]),
+                    np.concatenate([column, self.left[own], self.right[own]]),
                 ),
             ),
             shape=(values.shape[0], n + 1),
         )
 
 
-class PairedColumns(MadeInSpans):
-    """Columns of ``X``, and then pairs, which are made in spans."""
+class ExtendedColumns(MadeInSpans):
+    """Columns, and then computed ones, which are made in spans."""
 
     is_sparse = property(attrgetter("base.is_sparse"))
 
     may_have_nan = True
 
     def __init__(
-        self, base: Columns, pairs: PairColumns, source: Columns, n_threads: int
+        self, base: Columns, computed: ComputedColumns, source: Columns, n_threads: int
     ) -> None:
         self.base = base  # columns of ``X``
-        self.pairs = pairs
-        self.source = source  # all columns of ``X``, which pairs are made of
-        self.n_threads = n_threads  # that make all pairs at once
+        self.computed = computed
+        self.source = source  # all columns of ``X``, which others are computed from
+        self.n_threads = n_threads  # that make all columns at once
         self.n_rows = base.n_rows
-        self.n_features = base.n_features + len(pairs)
+        self.n_features = base.n_features + len(computed)
 
     @property
     def index(self) -> NDArray[np.uint64] | None:
@@ -236,44 +268,44 @@ class PairedColumns(MadeInSpans):
         return self._with_zeros(self.base.n_categories)
 
     def _with_zeros(self, values: NDArray[Any] | None) -> Any:
-        """An attribute of the columns of ``X``, with zeros for pairs."""
+        """An attribute of the columns of ``X``, with zeros for the computed ones."""
         if values is None:
             return None
-        return np.append(values, np.zeros(len(self.pairs), dtype=values.dtype))
+        return np.append(values, np.zeros(len(self.computed), dtype=values.dtype))
 
     def n_stored(self, n_threads: int) -> int:
         """The number of values of ``X`` that are stored, if columns are made in spans.
 
-        Those of pairs are not known.
+        Those of computed columns are not known.
         """
         return self.base.n_stored(n_threads)
 
     @cached_property
     def whole(self) -> Columns:
         """All columns at once."""
-        values = self.pairs.values(self._source(self.n_threads), self.n_threads)
+        values = self.computed.values(self._source(self.n_threads), self.n_threads)
         return self.base.whole.followed_by(values)
 
     def _source(self, n_threads: int) -> Columns:
-        """The columns that pairs are made of, if those of CSR are not all made."""
-        return self.source.only(self.pairs.columns, n_threads)
+        """The columns to compute from, if those of CSR are not all made."""
+        return self.source.only(self.computed.columns, n_threads)
 
     def only(self, features: NDArray[Any], n_threads: int) -> Columns:
         """As many columns, of which these, in ascending order, can be read."""
-        of_base, chosen = self.pairs.among(features, self.base.n_features)
-        values = self.pairs.values(self._source(n_threads), n_threads, chosen)
+        of_base, chosen = self.computed.among(features, self.base.n_features)
+        values = self.computed.values(self._source(n_threads), n_threads, chosen)
         return self.base.only(of_base, n_threads).followed_by(values)
 
-    def take(self, features: NDArray[Any]) -> Columns | PairedColumns:
-        """Some of the columns, with pairs that are made in spans if they ascend."""
+    def take(self, features: NDArray[Any]) -> Columns | ExtendedColumns:
+        """Some of the columns, made in spans if they ascend."""
         if (features[1:] <= features[:-1]).any():
             return self.whole.take(features)
-        of_base, chosen = self.pairs.among(features, self.base.n_features)
+        of_base, chosen = self.computed.among(features, self.base.n_features)
         base = self.base.take(of_base)
         if not len(chosen):
             return base
-        pairs = self.pairs.take(chosen)
-        return PairedColumns(base, pairs, self.source, self.n_threads)
+        computed = self.computed.take(chosen)
+        return ExtendedColumns(base, computed, self.source, self.n_threads)
 
     def by_span(self, n_threads: int) -> Iterator[tuple[slice, Columns]]:
         """All columns, span by span; each is valid until the next one is made."""
@@ -281,34 +313,35 @@ class PairedColumns(MadeInSpans):
         if first:
             yield from self.base.by_span(n_threads)
         of_span = max(1, SPAN_BYTES // (8 * max(self.n_rows, 1)))
-        memory = np.empty((min(of_span, len(self.pairs)), self.n_rows))
+        memory = np.empty((min(of_span, len(self.computed)), self.n_rows))
         source = self._source(n_threads)
-        for start in range(0, len(self.pairs), of_span):
-            pairs = self.pairs.take(slice(start, start + of_span))
-            values = pairs.values(source, n_threads, values_out=memory[: len(pairs)])
-            builder = ColumnsBuilder(self.n_rows, len(pairs))
-            builder.add([(np.arange(len(pairs)), values.T)])
-            yield slice(first + start, first + start + len(pairs)), builder.columns()
+        for start in range(0, len(self.computed), of_span):
+            made = self.computed.take(slice(start, start + of_span))
+            values = made.values(source, n_threads, values_out=memory[: len(made)])
+            builder = ColumnsBuilder(self.n_rows, len(made))
+            builder.add([(np.arange(len(made)), values.T)])
+            yield slice(first + start, first + start + len(made)), builder.columns()
 
 
-def joined(parts: Sequence[PairColumns]) -> PairColumns:
-    """The pairs of several, one after the other."""
-    return PairColumns.from_state([pair for part in parts for pair in part.state()])
+def joined(parts: Sequence[ComputedColumns]) -> ComputedColumns:
+    """The columns of several, one after the other."""
+    states = [part.state() for part in parts]
+    return ComputedColumns.from_state(list(chain.from_iterable(states)))
 
 
-WITHOUT_PAIRS = PairColumns.from_state([])
+NOTHING_COMPUTED = ComputedColumns.from_state([])
 
 
 def is_state(state: Any, n_features: int) -> bool:
-    """Whether a value is a state of pairs of ``n_features`` columns."""
+    """Whether a value is a state of columns that are made of ``n_features``."""
     return isinstance(state, list) and all(
-        isinstance(pair, list)
-        and len(pair) == 4
-        and all(type(j) is int and 0 <= j < n_features for j in pair[::3])
-        and pair[1] in _SYMBOLS
-        and isinstance(pair[2], int | float)
-        and isfinite(pair[2])
-        for pair in state
+        isinstance(computed, list)
+        and len(computed) == 4
+        and all(type(j) is int and 0 <= j < n_features for j in computed[::3])
+        and computed[1] in _NAMES
+        and isinstance(computed[2], int | float)
+        and isfinite(computed[2])
+        for computed in state
     )
 
 

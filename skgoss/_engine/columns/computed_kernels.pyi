@@ -3,9 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
-OPERATIONS: dict[str, int]
+PAIR_OPERATIONS: dict[str, int]
+DATE_PARTS: dict[str, int]
 
-def pair_values(
+def computed_values(
     columns: object, used: NDArray[np.int32], left: NDArray[np.int32],
     right: NDArray[np.int32], operation: NDArray[np.uint8], factor: NDArray[np.float64],
     chosen: NDArray[np.int32], n_threads: int, values_out: NDArray[np.float64],

@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 
-from skgoss.columns import containers, pair_columns, sparse
+from skgoss.columns import computed_columns, containers, sparse
 from skgoss.columns.columns import numbers
-from skgoss.columns.pair_columns import PairColumns
+from skgoss.columns.computed_columns import ComputedColumns
 
 SCALES = {1: 2.0, 3: 1.0, 4: 4.0}
 
@@ -53,10 +53,10 @@ def single(X):
 )
 @pytest.mark.parametrize("n_threads", [1, 3])
 def test_values_are_those_of_numpy(X, container, read, n_threads):
-    pairs = PairColumns.of(SCALES, "-+*/")
+    pairs = ComputedColumns.of_pairs(SCALES, "-+*/")
     data, values = container(X), read(X).astype(np.float64)
     _, schema = containers.learned(data, owner="test")
-    schema = replace(schema, pairs=pairs)
+    schema = replace(schema, computed=pairs)
     columns = containers.columns(data, schema, owner="test", n_jobs=n_threads)
     assert columns.n_features == schema.n_all_features == 6 + 12
     expected = np.hstack([values, naive(values, pairs)])
@@ -74,7 +74,7 @@ CONTAINERS = {
 @pytest.fixture(params=CONTAINERS)
 def paired(request, X):
     """The columns of a container with pairs, and all their values."""
-    pairs = PairColumns.of(SCALES, "-*")
+    pairs = ComputedColumns.of_pairs(SCALES, "-*")
     columns, _ = containers.learned(CONTAINERS[request.param](X), owner="test")
     values = np.nan_to_num(X) if request.param.startswith("cs") else X
     return pairs.appended_to(columns, 2), np.hstack([values, naive(values, pairs)])
@@ -82,7 +82,7 @@ def paired(request, X):
 
 @pytest.mark.parametrize("span_bytes", [1, 50_000, 1 << 30])
 def test_columns_are_made_in_spans(paired, span_bytes, monkeypatch):
-    monkeypatch.setattr(pair_columns, "SPAN_BYTES", span_bytes)
+    monkeypatch.setattr(computed_columns, "SPAN_BYTES", span_bytes)
     monkeypatch.setattr(sparse, "SPAN_BYTES", span_bytes)
     columns, expected = paired
     for chosen in (np.arange(12), np.array([3, 6, 9, 11]), np.array([7]), np.arange(4)):
@@ -116,16 +116,16 @@ def test_only_some_columns_can_be_read(paired, chosen):
 def test_columns_with_categories(X):
     frame = pd.DataFrame(X).assign(word=pd.Categorical(np.where(X[:, 0] > 0, "x", "y")))
     columns, _ = containers.learned(frame.set_axis(list("abcdefg"), axis=1), owner="t")
-    columns = PairColumns.of(SCALES, "-").appended_to(columns)
+    columns = ComputedColumns.of_pairs(SCALES, "-").appended_to(columns)
     expected = [0] * 6 + [2] + [0] * 3
     assert columns.n_categories.tolist() == expected
     assert columns.whole.n_categories.tolist() == expected
     assert columns.take(np.array([6, 8])).n_categories.tolist() == [2, 0]
-    assert PairColumns.of(SCALES, "").appended_to(columns) is columns
+    assert ComputedColumns.of_pairs(SCALES, "").appended_to(columns) is columns
 
 
 def test_sums_and_differences_are_of_equal_scales():
-    pairs = PairColumns.of(SCALES, "-*")
+    pairs = ComputedColumns.of_pairs(SCALES, "-*")
     assert pairs.state() == [
         [1, "-", 2.0, 3],
         [1, "*", 1.0, 3],
@@ -140,16 +140,16 @@ def test_sums_and_differences_are_of_equal_scales():
 
 def test_factors_do_not_depend_on_the_last_digits_of_scales():
     scales = {0: 0.3, 1: 0.7}
-    factors = PairColumns.of(scales, "+").factor
-    nearby = PairColumns.of({0: np.nextafter(0.3, 1), 1: 0.7}, "+").factor
-    larger = PairColumns.of({0: 0.3 * 1024, 1: 0.7}, "+").factor
+    factors = ComputedColumns.of_pairs(scales, "+").factor
+    nearby = ComputedColumns.of_pairs({0: np.nextafter(0.3, 1), 1: 0.7}, "+").factor
+    larger = ComputedColumns.of_pairs({0: 0.3 * 1024, 1: 0.7}, "+").factor
     assert factors == nearby == larger / 1024
     assert factors == pytest.approx(3 / 7, rel=1 / 256)
 
 
 @pytest.mark.parametrize("n_rows", [0, 1, 1023, 1024, 1025])
 def test_blocks_of_rows(X, n_rows):
-    pairs = PairColumns.of(SCALES, "/-")
+    pairs = ComputedColumns.of_pairs(SCALES, "/-")
     if n_rows == 0:
         columns = containers.Columns.without_rows(6)
     else:
@@ -159,12 +159,12 @@ def test_blocks_of_rows(X, n_rows):
 
 
 def test_states():
-    pairs = PairColumns.of(SCALES, "-/")
-    again = PairColumns.from_state(pairs.state())
+    pairs = ComputedColumns.of_pairs(SCALES, "-/")
+    again = ComputedColumns.from_state(pairs.state())
     assert again.state() == pairs.state()
-    assert pair_columns.is_state(pairs.state(), 5)
-    assert not pair_columns.is_state(pairs.state(), 4)
-    assert pair_columns.joined([pairs, again]).state() == 2 * pairs.state()
+    assert computed_columns.is_state(pairs.state(), 5)
+    assert not computed_columns.is_state(pairs.state(), 4)
+    assert computed_columns.joined([pairs, again]).state() == 2 * pairs.state()
     for damaged in (
         [[0, "-", 1.0]],
         [[0, "?", 1.0, 1]],
@@ -173,11 +173,11 @@ def test_states():
         [[0, "-", 1.0, -1]],
         {"a": 1},
     ):
-        assert not pair_columns.is_state(damaged, 5)
+        assert not computed_columns.is_state(damaged, 5)
 
 
 def test_numbers_of_pairs_are_shared_out():
-    pairs = PairColumns.from_state([[0, "-", 1.0, 2], [1, "+", 0.5, 2]])
+    pairs = ComputedColumns.from_state([[0, "-", 1.0, 2], [1, "+", 0.5, 2]])
     values = np.array([[1.0, 2.0, 3.0, 10.0, 20.0, 7.0]])
     shared = pairs.shared_out(values, 3, -1, 0.5)
     assert shared.tolist() == [[6.0, 12.0, 18.0, 7.0]]

@@ -279,6 +279,29 @@ def test_mixed_objects_are_an_error():
         read(X)
 
 
+@pytest.mark.parametrize(
+    "values",
+    [
+        pd.arrays.SparseArray([1, 0, 2]),
+        pd.arrays.IntervalArray.from_breaks(np.arange(4)),
+        pd.array([1, 2, None], dtype=pd.ArrowDtype(pa.decimal128(5))),
+        pd.to_timedelta([1, 2, 3], unit="h"),
+    ],
+)
+def test_other_dtypes_are_read_as_without_dates(values):
+    X = pd.DataFrame({"a": values})
+    found = []
+    for reads_dates in (False, True):
+        try:
+            columns, schema = containers.learned(
+                X, owner="test", reads_dates=reads_dates
+            )
+            found.append((numbers(columns).tolist(), schema.dates))
+        except (ValueError, TypeError) as error:
+            found.append(str(error))
+    assert repr(found[0]) == repr(found[1])
+
+
 def test_columns_of_dates_are_not_categories():
     X = pd.DataFrame({"d": pd.to_datetime(["2024-01-01", "2024-01-02"])})
     with pytest.raises(ValueError, match="Column 'd' holds dates"):

@@ -431,3 +431,13 @@ def test_predicting_a_row_without_dates_takes_no_more_calls(model):
     other = LGBMRegressor(n_estimators=30, date_features=False)
     other.fit(numbers(X)[["price", "paid"]], Y).predict(row)
     assert n_calls(lambda: plain.predict(row)) == n_calls(lambda: other.predict(row))
+
+
+@pytest.mark.parametrize(
+    "zones", [{4: None}, {-1: None}, {"sold": None}, {1: 3}, [1], None]
+)
+def test_damaged_states_are_refused(model, zones):
+    state = model._model.state()
+    assert state["dates"] == {1: None, 3: None}
+    with pytest.raises(ValueError, match="dates"):
+        type(model._model).from_state({**state, "dates": zones})

@@ -440,6 +440,26 @@ def test_folds_of_queries_and_of_an_earlier_model():
     assert_same(fitted, local.fit(X, TARGET, init_model=first), X)
 
 
+def test_dates():
+    dated = pd.DataFrame(
+        {"x": X[:, 0], "day": pd.date_range("2024-01-01", periods=len(X))}
+    )
+    parts, y = frame(dated), array(TARGET)
+    local = LGBMRegressor(**SMALL)
+    with pytest.raises(ValueError, match=r"'day' holds dates.*DateFeatures\(\)"):
+        of(local).fit(parts, y)
+    first = LGBMRegressor(n_estimators=2).fit(dated, TARGET)
+    fitted = of(local).fit(parts, y, init_model=first)
+    local.fit(dated, TARGET, init_model=first)
+    assert_same(fitted, local, dated)
+    dates = first.date_features_
+    made = parts.map_partitions(dates.transform, meta=dates.transform(dated[:1]))
+    fitted = of(local).fit(made, y)
+    assert_same(
+        fitted, local.fit(dates.transform(dated), TARGET), dates.transform(dated)
+    )
+
+
 def test_an_earlier_model_with_pairs_of_columns():
     first = LGBMRegressor(n_estimators=2, pair_features="sums").fit(X, TARGET)
     assert first._model.schema.computed

@@ -187,8 +187,7 @@ pred_interactions : bool, default=False
 interactions : bool, default=False
     Whether to compute SHAP interaction values of pairs of columns.
 include_computed : bool, default=False
-    Whether parts of dates and pairs of columns have their own values, which are not
-    added to their columns.
+    Whether parts of dates and pairs of columns have their own values.
 validate_features : bool, default=False
     Whether to check the column names of ``X`` if the model was read from a file of
     another library. For all other models they are always checked.
@@ -295,9 +294,8 @@ CONSTRUCTOR_KWARGS = """**kwargs : dict
 # The attributes of fitted estimators.
 ATTRIBUTES = entries("""
 preset_params_ : dict
-    The options that ``preset`` has chosen, by name; empty without a preset. If the
-    model is a mean of several configurations, those of the largest weight, and the
-    number of all rounds.
+    The options that ``preset`` has chosen, by name; empty without a preset. For a mean
+    of configurations, those of the largest weight, and the number of all rounds.
 search_results_ : dict
     The configurations that a preset has compared, in the order of the search: lists or
     arrays with an item for each. 'params': the options that differ from the preset's;
@@ -307,10 +305,9 @@ search_results_ : dict
 time_limit_reached_ : bool
     Whether ``time_limit`` has ended the fit, or a part of it.
 oof_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
-    Predictions for the rows of ``fit``, each by the models that were not fitted on
-    it: probabilities of the classes, or else what ``predict`` returns. NaN in rows
-    that no fold tests. Defined only with ``folds``, or with a ``preset`` whose model is
-    a mean.
+    Out-of-fold predictions for the rows of ``fit``: probabilities of the classes, or
+    else what ``predict`` returns. NaN in rows that no fold tests. Defined only with
+    ``folds``, or with a ``preset`` whose model is a mean.
 oof_score_ : dict
     The mean of each metric over the folds. Defined as ``oof_prediction_`` is.
 oof_score_error_ : dict
@@ -319,7 +316,6 @@ date_features_ : DateFeatures
     Makes numbers of dates, as the model does. Defined only if ``X`` had dates.
 pair_features_ : PairFeatures
     Appends the pairs that the model computes. Defined only with ``pair_features``.
-    If ``X`` had dates, it takes what ``date_features_`` returns.
 n_features_in_ : int
     Number of columns of ``X`` in ``fit``.
 n_features_ : int

@@ -68,8 +68,8 @@ def _native_kind(series: Series) -> str:
 def zone(series: Series) -> str | None:
     """The time zone of a column; None if it has none."""
     found = getattr(series.dtype, "time_zone", None)
-    is_date = isinstance(series.dtype, nw.Date)
-    if found is None and not is_date and _native_kind(series) == "M":
+    is_known = isinstance(series.dtype, nw.Date | nw.Datetime)
+    if not is_known and _native_kind(series) == "M":
         found = series.to_native().dt.tz
     return None if found is None else str(found)
 
@@ -81,9 +81,9 @@ def days(series: Series, fitted: str | None) -> Floats:
     Missing dates become NaN. ValueError if the column does not hold dates, if only one
     of the column and the training set has a time zone, or if it cannot be converted.
     """
-    if series.null_count() == len(series):
-        return np.full(len(series), np.nan)
     if not are_dates(series):
+        if series.null_count() == len(series):
+            return np.full(len(series), np.nan)
         raise not_dates(series.name, "values of another type")
     own = zone(series)
     if (own is None) != (fitted is None):
@@ -138,7 +138,7 @@ def _array(series: Series) -> NDArray[Any]:
     if _are_periods(series):
         return series.to_native().dt.to_timestamp().to_numpy()
     if isinstance(series, nw.Series):
-        array = series.to_numpy()
+        array: NDArray[Any] = series.to_numpy()
         if array.dtype.kind != "O":
             return array
     values = [None if is_missing(value) else value for value in series.to_list()]

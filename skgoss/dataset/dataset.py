@@ -94,6 +94,10 @@ class Dataset(FieldAccess, SavedDataset):
         than memory. The files are deleted with the data set. Bins of a file that
         `save_binary` has written stay in this file, which must not change then. None:
         the bins are in memory.
+    columns : list of str, default=None
+        The columns that are features, of data with named columns that are read in
+        batches; the others are not read, so they may have any type. None: all columns
+        except those of `label`, `weight`, `group` and `init_score`.
 
     Attributes
     ----------
@@ -154,6 +158,7 @@ class Dataset(FieldAccess, SavedDataset):
         *,
         silent: bool = False,
         memory_map: str | PathLike[str] | None = None,
+        columns: Iterable[str] | None = None,
     ) -> None:
         self._lock = Lock()
         self._binned: BinnedDataset | None = None
@@ -169,7 +174,9 @@ class Dataset(FieldAccess, SavedDataset):
         file_options, remaining = parameters.file_options(
             _checked_params(params), "Dataset"
         )
-        self._raw = RawData(data, FileOptions(**file_options))
+        self._raw = RawData(
+            data, FileOptions(**file_options), columns=_checked_columns(columns)
+        )
         self.params = parameters.resolve_or_warn(remaining, "Dataset")
         if reference is not None:
             self.set_reference(reference)
@@ -480,6 +487,18 @@ def _checked_params(params: Any) -> Mapping[str, Any]:
     if params is not None and not isinstance(params, Mapping):
         raise TypeError(f"params must be a dict, got {type_name(params)}.")
     return params or {}
+
+
+def _checked_columns(columns: Any) -> tuple[str, ...] | None:
+    if columns is None:
+        return None
+    chosen = () if isinstance(columns, str) else tuple(columns)
+    are_names = all(isinstance(name, str) for name in chosen)
+    if not chosen or not are_names or len({*chosen}) < len(chosen):
+        raise ValueError(
+            f"columns must be a list of different names of columns, got {columns!r}."
+        )
+    return chosen
 
 
 def _checked_folder(memory_map: Any) -> str | None:

@@ -35,6 +35,7 @@ class SavedDataset(BinnedOnDemand):
 
     def _open(self) -> None:
         if self._raw.is_binary:
+            self._raw.check_all_columns()
             self._read_binary(self._raw.data)
         else:
             super()._open()
@@ -125,6 +126,7 @@ class SavedDataset(BinnedOnDemand):
                 "_binned": None if binned is None else binned_state.state(binned),
                 "_inputs": None if inputs is None else inputs.state(),
                 "_file_options": self._raw.options,
+                "_columns": self._raw.columns,
                 "data": self._raw.data,
                 "feature_name": self._passed_names or "auto",
                 **{name: getattr(self, name) for name in _STATE_AS_IS},
@@ -135,10 +137,11 @@ class SavedDataset(BinnedOnDemand):
         arrays = dict(zip(CHECKS, entries(state, _FIELDS_STATE, owner), strict=True))
         as_is = entries(state, _STATE_AS_IS, owner)
         held = dict(zip(_STATE_AS_IS, as_is, strict=True))
-        are_bounds, columns, version, binned, inputs, options, data, passed_names = (
+        are_bounds, by_name, version, binned, inputs, options, columns, *of_data = (
             entries(state, _STATE, owner)
         )
-        raw, whole = RawData(data, options), held["reference"]
+        data, passed_names = of_data
+        raw, whole = RawData(data, options, columns=columns), held["reference"]
         n_rows = raw.shape[0]
         if held["used_indices"] is not None:
             if whole is None:
@@ -156,7 +159,7 @@ class SavedDataset(BinnedOnDemand):
             passed_names = names.checked(passed_names)
         except TypeError as error:
             raise ValueError(f"{owner}: {error}") from error
-        fields = Fields(columns=columns, version=version)
+        fields = Fields(columns=by_name, version=version)
         fields = fields.completed(arrays | {"are_bounds": are_bounds}, n_rows)
         vars(self).update(
             held,
@@ -188,6 +191,7 @@ _STATE: Types = {
     "_binned": (dict, NoneType),
     "_inputs": (dict, NoneType),
     "_file_options": FileOptions,
+    "_columns": (tuple, NoneType),
     "data": object,
     "feature_name": (str, list),
 }

@@ -26,6 +26,9 @@ class RawData:
     # The fields that were read from the data when they were opened, by name, and the
     # list 'feature_name'.
     found: Mapping[str, Any] = field(default_factory=dict)
+    # The names of the columns that are features, of data that are read in batches;
+    # None: all but those of fields.
+    columns: tuple[str, ...] | None = None
 
     @property
     def are_files(self) -> bool:
@@ -57,6 +60,18 @@ class RawData:
             else self.source
         )
 
+    def check_all_columns(self) -> None:
+        """Raise ValueError if some columns were chosen: there are no batches."""
+        if self.columns is not None:
+            raise ValueError(
+                "columns is for data that are read in batches, such as Parquet files."
+                + (
+                    " For a text file, pass params={'ignore_column': 'name:a,b'}."
+                    if self.are_files
+                    else " data are in memory: select the columns first, data[columns]."
+                )
+            )
+
     def check_not_freed(self, purpose: str) -> None:
         """Raise ValueError if the data were freed.
 
@@ -74,11 +89,13 @@ class RawData:
         ``fields`` are those that the user has set; those in the data are added.
         ``to_disk`` says whether the bins will be in files.
         """
-        if self.are_files:
-            return self._opened_text(fields)
-        source = input_rows.source(self.data)
+        is_text = self.are_files
+        source = None if is_text else input_rows.source(self.data)
         if source is not None:
             return self._opened_source(source, fields)
+        self.check_all_columns()
+        if is_text:
+            return self._opened_text(fields)
         if to_disk and self.data is not None:
             raise ValueError(
                 "memory_map is for data that are read in batches, such as Parquet"
@@ -98,7 +115,12 @@ class RawData:
         values, columns = read_columns(source, fields.columns)
         completed = fields.completed(values, n_rows)
         found = completed.added_to(fields)
-        return replace(self, source=source.without(columns), found=found), completed
+        source = source.without(columns)
+        if self.columns is not None:
+            chosen = list(self.columns)
+            source.check_names(chosen)
+            source = source.select(chosen)
+        return replace(self, source=source, found=found), completed
 
     def _opened_text(self, fields: Fields) -> tuple[RawData, Fields]:
         """`opened` for a text file, whose fields and names are read with it."""

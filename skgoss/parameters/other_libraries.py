@@ -252,6 +252,7 @@ _ARGUMENTS = {
         "init_score, and add it to the raw scores of predictions": "offset",
         "qid, the query of each row, of LGBMRanker": "group_id groups query_id",
         "sample_weight": "weight weights",
+        "X, a Dataset(path, label=..., columns=[...])": "columns",
         "y / exposure as y, and sample_weight=exposure": "exposure",
         "the parameter folds of the constructor": "cv num_bag_folds",
         "the parameter preset of the constructor": "presets",
@@ -277,7 +278,6 @@ _ARGUMENTS = {
     },
     "Dataset": {
         "data": "X",
-        "feature_name": "columns",
         "group, the sizes of the queries": "groups qid",
         "init_score": "base_margin baseline",
         "init_score, and add it to the raw scores of predictions": "offset",

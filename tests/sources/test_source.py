@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -232,3 +234,49 @@ def test_values_in_memory_are_not_there(folder):
         Dataset(dataset.dataset(TABLE.slice(0, 0)), label="y").construct()
     with pytest.raises(FileNotFoundError, match=r"no-file\.parquet"):
         Dataset("no-file.parquet").construct()
+
+
+def test_columns_of_data_in_batches(folder):
+    chosen = ["b", "word", "a"]
+    whole = Dataset(TABLE.select(chosen), label=VALUES["y"], weight=VALUES["w"])
+    fields = {"label": "y", "weight": "w"}
+    assert as_text(Dataset(folder, columns=chosen, **fields)) == as_text(whole)
+    copied = pickle.loads(pickle.dumps(Dataset(folder, columns=chosen, **fields)))
+    assert as_text(copied) == as_text(whole)
+    given = Dataset(folder, label=VALUES["y"], weight=VALUES["w"], columns=chosen)
+    assert as_text(given) == as_text(whole)
+    data = Dataset(folder, columns=chosen, **fields)
+    valid = Dataset(folder, label="y", reference=data)
+    model = train(PARAMS, data, 5, valid_sets=[valid])
+    assert data.get_feature_name() == chosen
+    expected = train(PARAMS, whole, 5).predict(TABLE.select(chosen))
+    np.testing.assert_array_equal(model.predict(folder), expected)
+
+
+def test_columns_may_leave_out_what_cannot_be_read(tmp_path):
+    lists = pyarrow.array([[1.0]] * N)
+    parquet.write_table(TABLE.append_column("lists", lists), tmp_path / "rows.parquet")
+    with pytest.raises(ValueError, match="Column 'lists' holds lists"):
+        Dataset(tmp_path, label="y").construct()
+    data = Dataset(tmp_path, label="y", columns=["a", "b"])
+    model = LGBMRegressor(n_estimators=5).fit(data)
+    assert model.feature_name_ == ["a", "b"]
+
+
+def test_columns_are_checked(folder, tmp_path):
+    with pytest.raises(ValueError, match="data has no column 'aa'"):
+        Dataset(folder, label="y", columns=["aa"]).construct()
+    with pytest.raises(ValueError, match="data has no column 'y'"):
+        Dataset(folder, label="y", columns=["y", "a"]).construct()
+    for wrong in ("a", [], ["a", "a"], [0]):
+        with pytest.raises(ValueError, match="columns must be a list of different"):
+            Dataset(folder, label="y", columns=wrong)
+    with pytest.raises(ValueError, match="in memory: select the columns first"):
+        Dataset(TABLE.to_pandas(), label=VALUES["y"], columns=["a"]).construct()
+    (tmp_path / "rows.csv").write_text("y,a\n1,2\n")
+    Dataset(np.ones((9, 2)), label=np.ones(9)).save_binary(tmp_path / "rows.bin")
+    for name in ("rows.csv", "rows.bin"):
+        with pytest.raises(ValueError, match="in batches.* params={'ignore_column'"):
+            Dataset(tmp_path / name, columns=["a"]).construct()
+    with pytest.raises(TypeError, match=r"Dataset\(path, label=..., columns="):
+        LGBMRegressor().fit(folder, "y", columns=["a"])

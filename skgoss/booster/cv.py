@@ -351,7 +351,7 @@ def _boost(fits: list[Fit], n_at_once: int, return_cvbooster: bool) -> dict[str,
             together, model, history=history, callbacks=callbacks, after_round=is_over
         )
     fits[0].warn_of_limit(together.settings.n_estimators, has_best=stop is not None)
-    fits[0].warn_if_nothing_learned(fits[0].rounds.ensemble())
+    fits[0].warn_of_trees(fits[0].rounds.ensemble())
     n_rounds = None if stop is None else stop.best_iteration + 1 - together.first_round
     results = lightgbm3.CVResults(
         {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
+from skgoss.model import monotone
 from skgoss.model.fitted import FittedModel
 from skgoss.utils.messages import one_line
 
@@ -44,6 +45,13 @@ def _facts(model: FittedModel) -> Iterable[list[str]]:
         chosen = model.preset_params.items()
         words = ", ".join(f"{name}={value!r}" for name, value in chosen)
         yield ["<b>Chosen by preset</b>", escape(one_line(words, _CHOSEN))]
+    signs = model.header.monotone_constraints
+    if any(signs):
+        limited = monotone.constrained(model.objective, model.link, model.classes)
+        used = model.importances("split")
+        words = monotone.in_words(signs, model.feature_names, limited, used)
+        title = "<b>Constraints</b>"
+        yield [title, escape(one_line("; ".join(words), _CHOSEN))]
     if model.out_of_fold is not None:
         errors = model.out_of_fold.standard_error()
         for name, value in model.out_of_fold.mean().items():

@@ -19,6 +19,7 @@ from skgoss.fit import callbacks, fit_metrics, nothing_learned
 from skgoss.fit.arguments import InputSet, evaluation_set
 from skgoss.fit.fit_data import FitData
 from skgoss.fit.time_limit import NO_LIMIT, TimeLimit
+from skgoss.model import monotone
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.file_header import Header
 from skgoss.model.fitted import EstimatorRecord, FittedModel
@@ -119,17 +120,36 @@ class PreparedFit:
         collectives = self.data.rows.collectives
         return limit.has_end and collectives.broadcast(limit.is_over)
 
-    def warn_if_nothing_learned(
-        self, ensemble: Ensemble, dataset: BinnedDataset
-    ) -> None:
+    def warn_of_trees(self, ensemble: Ensemble, dataset: BinnedDataset) -> None:
         """Warn if no tree of the fit, or of one of its outputs, has a split.
 
-        All ranks ask at the same time. ``dataset`` has the bins of the rows.
+        With ``verbosity`` >= 0, also warn if no tree splits a column with a monotone
+        constraint. All ranks ask at the same time. ``dataset`` has the bins of the
+        rows.
         """
         n_leaves = np.diff(ensemble.leaf_start).reshape(-1, ensemble.n_scores)
         has_split = np.asarray((n_leaves[self.n_earlier :] > 1).any(axis=0))
         if not has_split.all():
             nothing_learned.warn_of(self.data, dataset, has_split, self._splits_with)
+        elif self.data.settings.verbosity >= 0:
+            self._warn_of_unused_constraints(ensemble)
+
+    def _warn_of_unused_constraints(self, ensemble: Ensemble) -> None:
+        """Warn if no tree splits a column that has a monotone constraint."""
+        data, used = self.data, ensemble.importances("split")
+        signs = data.settings.monotone_constraints or []
+        unused = [sign if n == 0 else 0 for sign, n in zip(signs, used, strict=False)]
+        if any(unused) and data.rows.collectives.rank == 0:
+            columns = data.column_names
+            if columns is None:
+                columns = names.default(len(used))
+            objective, classes = data.settings.objective, data.task.classes
+            limited = monotone.constrained(objective, data.link, classes)
+            words = monotone.in_words(unused, list(columns), limited, used)
+            warn(
+                f"monotone_constraints: {'; '.join(words)}. If the opposite is meant,"
+                " change the sign."
+            )
 
     def _splits_with(self, options: Mapping[str, Any]) -> NDArray[np.bool_]:
         """Which scores have a split in a first tree that is grown with some options."""
@@ -396,7 +416,7 @@ class Fit:
             self.rounds = prepared.rounds_on_all_rows()
             trained = replace(trained, ensemble=self.grow(n_rounds, model))
         dataset, prepared = self._dataset, self.prepared  # callbacks may change options
-        prepared.warn_if_nothing_learned(trained.ensemble, dataset)
+        prepared.warn_of_trees(trained.ensemble, dataset)
         baseline = None if keeps_rounds else self._baseline(trained.ensemble)
         return prepared.fitted_model(trained, dataset, baseline)
 
@@ -428,9 +448,9 @@ class Fit:
                 " runs may end after a different number of rounds."
             )
 
-    def warn_if_nothing_learned(self, ensemble: Ensemble) -> None:
-        """Warn if no tree of the fit, or of one of its outputs, has a split."""
-        self.prepared.warn_if_nothing_learned(ensemble, self._dataset)
+    def warn_of_trees(self, ensemble: Ensemble) -> None:
+        """Warn of the trees of the fit: see `PreparedFit.warn_of_trees`."""
+        self.prepared.warn_of_trees(ensemble, self._dataset)
 
     @property
     def _dataset(self) -> BinnedDataset:

@@ -951,9 +951,11 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             """
             Monotonic constraint on each column: 1 if raw predictions (of survival:
             risks) must not decrease with the column's value, -1 if they must not
-            increase, 0 for no constraint. Columns that a dict does not name have no
+            increase, 0 for no constraint. For two classes, this is the probability of
+            the second label of ``classes_``. Columns that a dict does not name have no
             constraint. Predictions satisfy the constraints exactly, for any objective.
-            Missing values are not constrained. They cannot be used with
+            Missing values are not constrained. With ``verbosity >= 0``, a warning names
+            constrained columns that no tree splits. They cannot be used with
             ``linear_tree=True``.
             """,
             advice=("Use them if you know how a prediction must follow a column."),

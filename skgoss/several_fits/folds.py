@@ -235,7 +235,7 @@ class FoldFits:
         prepared.report_choice()
         dataset = data.rows.binned
         assert dataset is not None
-        prepared.warn_if_nothing_learned(result.ensemble, dataset)
+        prepared.warn_of_trees(result.ensemble, dataset)
         baseline = None
         if prepared.has_baseline:
             baseline = _baseline(prepared, self.splits.rows, out_of_fold)

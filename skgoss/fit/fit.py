@@ -15,7 +15,7 @@ from skgoss.binning.binned_dataset import BinnedDataset, Range, feature_infos
 from skgoss.columns import names
 from skgoss.columns.schema import ColumnSchema
 from skgoss.dataset.dataset import Dataset
-from skgoss.fit import callbacks, fit_metrics, nothing_learned
+from skgoss.fit import callbacks, class_rates, fit_metrics, nothing_learned
 from skgoss.fit.arguments import InputSet, evaluation_set
 from skgoss.fit.fit_data import FitData
 from skgoss.fit.time_limit import NO_LIMIT, TimeLimit
@@ -407,6 +407,14 @@ class Fit:
             history=self.history,
             callbacks=self.callbacks,
             after_round=ends if after_round or limit.has_end else None,
+        )
+        class_rates.warn_if_worse(
+            data,
+            (
+                (repr(tested.name), tested.rows, trained.best_score[tested.name])
+                for tested in self.rounds.sets
+                if not tested.is_training and tested.name in trained.best_score
+            ),
         )
         if limit.has_end:
             self.warn_of_limit(n_planned, has_best=trained.best_iteration > 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
@@ -12,7 +12,7 @@ import numpy as np
 
 from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.binning.rows import Rows
-from skgoss.fit import callbacks
+from skgoss.fit import callbacks, class_rates
 from skgoss.fit.fit import AfterRound, Fit, MakeModel, PreparedFit
 from skgoss.fit.fit_data import FitData
 from skgoss.fit.splits import Pair, Splits
@@ -236,10 +236,16 @@ class FoldFits:
         dataset = data.rows.binned
         assert dataset is not None
         prepared.warn_of_trees(result.ensemble, dataset)
+        class_rates.warn_if_worse(data, self._test(out_of_fold))
         baseline = None
         if prepared.has_baseline:
             baseline = _baseline(prepared, self.splits.rows, out_of_fold)
         return prepared.fitted_model(result, dataset, baseline)
+
+    def _test(self, out_of_fold: OutOfFold) -> Iterator[class_rates.Test]:
+        """The rows that folds have tested, and their metrics."""
+        at = np.flatnonzero(np.isfinite(out_of_fold.scores[:, 0]))
+        yield "the folds", self.splits.rows.take(at), out_of_fold.mean()
 
     def _refitted(self, n_rounds: Sequence[int], make_model: MakeModel) -> Ensemble:
         """The trees of a fit to all rows, with the mean of the folds' rounds.

@@ -1,0 +1,66 @@
+"""Whether a classifier's probabilities are worse than the rates of the classes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss.binning.rows import Rows
+from skgoss.fit.fit_data import FitData
+from skgoss.utils.messages import warn
+
+_ADVICE = (
+    "Use preset='accurate', or choose the rounds by the log loss (early_stopping_round"
+    " or folds) with a smaller learning_rate."
+)
+_FOR_PRESETS = "The columns hardly distinguish the classes, or there are too few rows."
+_LOG_LOSS = {"binary": "binary_logloss", "multiclass": "multi_logloss"}
+
+
+# Rows that a model has not learned from: their name, the rows, and their metrics.
+Test = tuple[str, Rows, Mapping[str, float]]
+
+
+def warn_if_worse(data: FitData, tests: Iterable[Test]) -> None:
+    """Warn if the log loss on other rows is above that of the rates of the classes.
+
+    All processes call this. Weights of classes change probabilities on purpose,
+    and start scores are not part of the model: such fits are not tested.
+    """
+    settings = data.settings
+    metric = _LOG_LOSS.get(str(settings.objective))
+    changes = settings.class_weight, settings.is_unbalance, data.rows.init_score
+    are_changed = settings.scale_pos_weight != 1 or any(
+        value is not None and value is not False for value in changes
+    )
+    if metric is None or data.outputs or are_changed:
+        return
+    n_classes = max(2, data.n_scores)
+    rates = _weights(data.rows, n_classes)
+    for name, rows, metrics in tests:
+        if metric not in metrics:
+            continue
+        constant = _entropy(_weights(rows, n_classes), rates / rates.sum())
+        if metrics[metric] > constant and data.rows.collectives.rank == 0:
+            warn(
+                f"The probabilities are worse than a constant: on {name}, {metric} is"
+                f" {metrics[metric]:.4g}, and {constant:.4g} for the rates of the"
+                f" classes. {_ADVICE if settings.preset is None else _FOR_PRESETS}"
+            )
+
+
+def _weights(rows: Rows, n_classes: int) -> NDArray[np.float64]:
+    """The sum of the weights of each class, of the rows of all processes."""
+    # `train` also accepts the labels -1 and 1.
+    classes = np.maximum(rows.target, 0).astype(int)
+    of_rank = np.bincount(classes, rows.weight, n_classes)
+    return np.sum(rows.collectives.all_gather(of_rank), axis=0)
+
+
+def _entropy(weights: NDArray[np.float64], rates: NDArray[np.float64]) -> float:
+    """The log loss of constant ``rates`` on classes with ``weights``."""
+    occurs = weights > 0
+    with np.errstate(divide="ignore"):
+        return float(-np.average(np.log(rates[occurs]), weights=weights[occurs]))

@@ -249,7 +249,10 @@ _ARGUMENTS = {
         "eval_sample_weight": "sample_weight_eval_set sample_weight_val",
         "eval_set=[(X_valid, y_valid)]": "eval_data valid_sets validation_data",
         "init_score": "base_margin",
-        "init_score, and add it to the raw scores of predictions": "offset",
+        (
+            "y / exposure as y and sample_weight=exposure if it is the logarithm of an"
+            " exposure; else init_score, and add it to the raw scores of predictions"
+        ): "offset",
         "qid, the query of each row, of LGBMRanker": "group_id groups query_id",
         "sample_weight": "weight weights",
         "X, a Dataset(path, label=..., columns=[...])": "columns",
@@ -280,7 +283,10 @@ _ARGUMENTS = {
         "data": "X",
         "group, the sizes of the queries": "groups qid",
         "init_score": "base_margin baseline",
-        "init_score, and add it to the raw scores of predictions": "offset",
+        (
+            "label=y / exposure and weight=exposure if it is the logarithm of an"
+            " exposure; else init_score, and add it to the raw scores of predictions"
+        ): "offset",
         "label": "labels target y",
         "label=y / exposure, and weight=exposure": "exposure",
         "weight": "sample_weight sample_weights weights",

@@ -24,7 +24,7 @@ LIBRARIES = {
     ),
     "XGBoost": (
         "objective n_estimators learning_rate eta max_leaves max_depth min_child_weight"
-        " gamma reg_lambda reg_alpha subsample sampling_method colsample_bytree"
+        " gamma reg_lambda lambda reg_alpha alpha subsample sampling_method colsample_bytree"
         " colsample_bylevel colsample_bynode max_bin grow_policy tree_method"
         " enable_categorical max_cat_to_onehot max_cat_threshold monotone_constraints"
         " interaction_constraints scale_pos_weight base_score missing"
@@ -59,6 +59,7 @@ REMARKS = {
     ("XGBoost", "min_child_weight"): (
         "`min_child_weight`, and `min_child_samples`, which XGBoost does not have"
     ),
+    ("XGBoost", "alpha"): "`reg_alpha`; here, `alpha` is the level of quantiles",
     ("XGBoost", "subsample"): "`subsample`, **with `subsample_freq=1`**",
     ("XGBoost", "device"): "Fits run on CPUs",
     ("CatBoost", "subsample"): "`subsample`, **with `subsample_freq=1`**",
@@ -75,11 +76,9 @@ LINES = {
     "XGBoost": (
         "Use `LGBMClassifier`, `LGBMRegressor` and `LGBMRanker` in place of"
         " `XGBClassifier`, `XGBRegressor` and `XGBRanker`, and `Dataset` in place of"
-        " `DMatrix`. Trees grow leaf-wise to 31 leaves without a depth limit, instead"
-        " of level-wise to a depth of 6; `max_depth=6, num_leaves=64` is closest. Other"
-        " defaults differ as well: leaves have at least 20 rows, `reg_lambda` is 0"
-        " instead of 1, and `learning_rate` is 0.1 instead of 0.3. Labels may be"
-        " strings."
+        " `DMatrix`. Trees grow leaf-wise instead of level-wise, and defaults differ."
+        " `LGBMClassifier(max_depth=6, num_leaves=64, learning_rate=0.3, reg_lambda=1,"
+        " min_child_samples=1)` is closest to `XGBClassifier()`. Labels may be strings."
     ),
     "CatBoost": (
         "Use `LGBMClassifier` and `LGBMRegressor` in place of `CatBoostClassifier` and"

@@ -915,7 +915,10 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             split. Categories with fewer rows than this in a node are not separated from
             each other.
             """,
-            advice="Increase it if many categories are rare.",
+            advice=(
+                "Try 3 if categories have few rows and strong effects. Above the number"
+                " of rows of most categories, it hides them."
+            ),
             needs=_CATEGORY_SETS,
             may_vary=True,
         ),

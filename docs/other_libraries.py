@@ -24,7 +24,8 @@ LIBRARIES = {
     ),
     "XGBoost": (
         "objective n_estimators learning_rate eta max_leaves max_depth min_child_weight"
-        " gamma reg_lambda lambda reg_alpha alpha subsample sampling_method colsample_bytree"
+        " gamma reg_lambda lambda reg_alpha alpha subsample sampling_method"
+        " colsample_bytree"
         " colsample_bylevel colsample_bynode max_bin grow_policy tree_method"
         " enable_categorical max_cat_to_onehot max_cat_threshold monotone_constraints"
         " interaction_constraints scale_pos_weight base_score missing"

@@ -38,7 +38,7 @@ SEARCHED = {
     "early stopping": "evaluation#Early stopping",
     "missing values": "scikit-learn#Missing values",
     "imbalanced": "questions#Imbalanced classes: probabilities and the threshold",
-    "calibration": "scikit-learn#Rare (imbalanced) classes and calibrated probabilities",
+    "calibration": "scikit-learn#Rare classes and calibrated probabilities",
     "exposure": "objectives#Counts, exposure and offsets",
     "offset": "objectives#Counts, exposure and offsets",
     "retrain": "models#Retrain every night",

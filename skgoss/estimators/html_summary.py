@@ -49,9 +49,8 @@ def _facts(model: FittedModel) -> Iterable[list[str]]:
     if any(signs):
         limited = monotone.constrained(model.objective, model.link, model.classes)
         used = model.importances("split")
-        words = monotone.in_words(signs, model.feature_names, limited, used)
-        title = "<b>Constraints</b>"
-        yield [title, escape(one_line("; ".join(words), _CHOSEN))]
+        words = "; ".join(monotone.in_words(signs, model.feature_names, limited, used))
+        yield ["<b>Constraints</b>", escape(one_line(words, _CHOSEN))]
     if model.out_of_fold is not None:
         errors = model.out_of_fold.standard_error()
         for name, value in model.out_of_fold.mean().items():

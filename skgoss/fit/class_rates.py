@@ -16,9 +16,8 @@ _ADVICE = (
     " or folds) with a smaller learning_rate."
 )
 _FOR_PRESETS = "The columns hardly distinguish the classes, or there are too few rows."
-_LOG_LOSS = {"binary": "binary_logloss", "multiclass": "multi_logloss"}
-
-
+# The log loss of objectives whose probabilities can be tested.
+LOG_LOSS = {"binary": "binary_logloss", "multiclass": "multi_logloss"}
 # Rows that a model has not learned from: their name, the rows, and their metrics.
 Test = tuple[str, Rows, Mapping[str, float]]
 
@@ -26,16 +25,17 @@ Test = tuple[str, Rows, Mapping[str, float]]
 def warn_if_worse(data: FitData, tests: Iterable[Test]) -> None:
     """Warn if the log loss on other rows is above that of the rates of the classes.
 
-    All processes call this. Weights of classes change probabilities on purpose,
-    and start scores are not part of the model: such fits are not tested.
+    The objective is one of `LOG_LOSS`. All processes call this. Weights of classes
+    change probabilities on purpose, and start scores are not part of the model: such
+    fits are not tested.
     """
     settings = data.settings
-    metric = _LOG_LOSS.get(str(settings.objective))
+    metric = LOG_LOSS[str(settings.objective)]
     changes = settings.class_weight, settings.is_unbalance, data.rows.init_score
     are_changed = settings.scale_pos_weight != 1 or any(
         value is not None and value is not False for value in changes
     )
-    if metric is None or data.outputs or are_changed:
+    if data.outputs or are_changed:
         return
     n_classes = max(2, data.n_scores)
     rates = _weights(data.rows, n_classes)

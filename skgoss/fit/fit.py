@@ -408,14 +408,15 @@ class Fit:
             callbacks=self.callbacks,
             after_round=ends if after_round or limit.has_end else None,
         )
-        class_rates.warn_if_worse(
-            data,
-            (
-                (repr(tested.name), tested.rows, trained.best_score[tested.name])
-                for tested in self.rounds.sets
-                if not tested.is_training and tested.name in trained.best_score
-            ),
-        )
+        if self.rounds.sets and str(self.objective) in class_rates.LOG_LOSS:
+            class_rates.warn_if_worse(
+                data,
+                (
+                    (repr(tested.name), tested.rows, trained.best_score[tested.name])
+                    for tested in self.rounds.sets
+                    if not tested.is_training and tested.name in trained.best_score
+                ),
+            )
         if limit.has_end:
             self.warn_of_limit(n_planned, has_best=trained.best_iteration > 0)
         if data.settings.refit and data.fitted is not data.rows:

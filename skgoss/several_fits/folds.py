@@ -236,7 +236,8 @@ class FoldFits:
         dataset = data.rows.binned
         assert dataset is not None
         prepared.warn_of_trees(result.ensemble, dataset)
-        class_rates.warn_if_worse(data, self._test(out_of_fold))
+        if str(data.settings.objective) in class_rates.LOG_LOSS:
+            class_rates.warn_if_worse(data, self._test(out_of_fold))
         baseline = None
         if prepared.has_baseline:
             baseline = _baseline(prepared, self.splits.rows, out_of_fold)

@@ -276,7 +276,7 @@ def test_columns_are_checked(folder, tmp_path):
     (tmp_path / "rows.csv").write_text("y,a\n1,2\n")
     Dataset(np.ones((9, 2)), label=np.ones(9)).save_binary(tmp_path / "rows.bin")
     for name in ("rows.csv", "rows.bin"):
-        with pytest.raises(ValueError, match="in batches.* params={'ignore_column'"):
+        with pytest.raises(ValueError, match=r"in batches.* params=\{'ignore_column'"):
             Dataset(tmp_path / name, columns=["a"]).construct()
     with pytest.raises(TypeError, match=r"Dataset\(path, label=..., columns="):
         LGBMRegressor().fit(folder, "y", columns=["a"])

@@ -155,7 +155,7 @@ weights and objectives of two arguments:
     booster/objectives_of_ones_own
 parameters of functions with defaults:
     objectives/parameters_with_defaults_keep_them_unless_they_are_weights
-class_weight='balanced': fit/balanced_counts_weights_as_copies
+class_weight='balanced': columns/balanced_counts_weights_as_copies
     balanced_multiplies_sample_weight
 class_weight of a regressor: users/a_regressor_has_no_classes
 negative weights: users/weights

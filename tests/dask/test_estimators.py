@@ -663,6 +663,21 @@ def test_warnings_reach_the_user():
     assert [warning.filename for warning in caught] == [__file__]
 
 
+@pytest.mark.parametrize("options", [{}, {"folds": 2, "early_stopping_round": 0}])
+def test_probabilities_worse_than_a_constant_give_the_same_warning(options):
+    """The classes of the rows of all workers are counted."""
+    y, valid, words = RNG.permutation(CLASSES), X[HALF], "worse than a constant"
+    y_valid, options = RNG.permutation(CLASSES)[HALF], {"n_estimators": 40} | options
+    sets = {} if "folds" in options else {"eval_set": [(valid, y_valid)]}
+    with pytest.warns(UserWarning, match=words) as local:
+        LGBMClassifier(**options).fit(X, y, **sets)
+    if sets:
+        sets = {"eval_set": [(array(valid, (201, 100)), array(y_valid, (201, 100)))]}
+    with pytest.warns(UserWarning, match=words) as of_workers:
+        DaskLGBMClassifier(**options).fit(array(X), array(y), **sets)
+    assert str(of_workers[-1].message) == str(local[-1].message)
+
+
 def test_callbacks_of_scikit_learn():
     callback = pytest.importorskip("sklearn.callback")
 

@@ -961,7 +961,10 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             constrained columns that no tree splits. They cannot be used with
             ``linear_tree=True``.
             """,
-            advice=("Use them if you know how a prediction must follow a column."),
+            advice=(
+                "Use them if you know how a prediction must follow a column: see"
+                " https://skgoss.github.io/skgoss/constraints.html."
+            ),
             aliases="mc monotone_constraint monotonic_cst",
         ),
         _option(

@@ -110,6 +110,7 @@ misspelled options: parameters/unknown_name_is_kept_with_a_warning
 unknown metrics: objectives/unknown_names_have_no_effect names_of_other_libraries
     fit/early_stopping_by_unknown_metrics_is_refused
 values out of range: parameters/bad_value_is_refused_at_fit
+columns of dates: fit/it_is_a_fit_of_more_columns
 columns of strings: columns/text_that_is_not_a_category
     fit/values_count_and_not_their_container
 distributions: objectives/the_loss_is_that_of_scipy

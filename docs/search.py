@@ -37,6 +37,7 @@ SEARCHED = {
     "hyperparameter tuning": "tuning",
     "early stopping": "evaluation#Early stopping",
     "missing values": "scikit-learn#Missing values",
+    "warm_start": "parameters#`warm_start`",
     "imbalanced": "questions#Imbalanced classes: probabilities and the threshold",
     "calibration": "scikit-learn#Rare classes and calibrated probabilities",
     "exposure": "objectives#Counts, exposure and offsets",

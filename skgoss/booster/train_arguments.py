@@ -30,6 +30,13 @@ NAME_OF_ROUNDS = "num_iterations"
 _NUM_CLASS = ("num_class", "num_classes")
 
 
+# Options of estimators that `train` and `cv` do not have, and what to do instead.
+_OF_ESTIMATORS = {
+    "class_weight": "Pass the weights of the rows to the Dataset.",
+    "warm_start": "Pass the model as init_model.",
+}
+
+
 class _Default(int):
     """A default value that differs from an argument of the same value.
 
@@ -82,11 +89,11 @@ class TrainOptions:
         )
         of_files, values = parameters.file_options(values, owner)
         options, unused = parameters.resolve(values, owner)
-        if options.pop("class_weight", None) is not None:
-            warn_unused(
-                f"{owner} has no parameter 'class_weight': it has no effect. Pass"
-                " the weights of the rows to the Dataset."
-            )
+        for name, advice in _OF_ESTIMATORS.items():
+            if options.pop(name, None):
+                warn_unused(
+                    f"{owner} has no parameter {name!r}: it has no effect. {advice}"
+                )
         parameters.warn_of_unknown(unused, owner)
         if fobj is not None:
             if not callable(fobj):

@@ -218,9 +218,13 @@ class _ClusterModel(LGBMModel):
         if arguments.verbose is not False:
             arguments = arguments.with_messages()
         settings = fits.checked(local, X, arguments)
-        sets, delayed = partitions.cut(
-            input_sets(X, y, arguments, settings, is_lazy=True)
-        )
+        all_rows = input_sets(X, y, arguments, settings, is_lazy=True)
+        if settings.warm_start:
+            continued = self._continued(arguments, settings, all_rows)
+            if continued is None:
+                return
+            arguments = continued
+        sets, delayed = partitions.cut(all_rows)
         fit_callbacks = callbacks.own_copies(arguments.callbacks)
         local_values = {
             "callbacks": fit_callbacks,

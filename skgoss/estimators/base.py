@@ -21,6 +21,7 @@ from skgoss.booster.booster import Booster, ShownBoosters, init_model
 from skgoss.columns.columns import Columns
 from skgoss.estimators import state as states
 from skgoss.estimators.fitted_attributes import FittedAttributes
+from skgoss.fit import warm_start
 from skgoss.fit.arguments import FitArguments, InputSet, input_sets
 from skgoss.fit.fit import AfterRound, BuildBins
 from skgoss.fit.task import Task
@@ -241,6 +242,7 @@ class LGBMModel(
         extra_seed: int | None = None,
         objective_seed: int | None = None,
         drop_seed: int | None = None,
+        warm_start: bool = False,
         time_limit: float | None = None,
         verbosity: int = -1,
         deterministic: bool = False,
@@ -342,6 +344,7 @@ class LGBMModel(
         self.extra_seed = extra_seed
         self.objective_seed = objective_seed
         self.drop_seed = drop_seed
+        self.warm_start = warm_start
         self.time_limit = time_limit
         self.verbosity = verbosity
         self.deterministic = deterministic
@@ -526,9 +529,14 @@ class LGBMModel(
             if self._shared is not None and not getattr(self, "_skl_callbacks", ()):
                 self._keep(*self._shared.model(self, X, y, arguments, settings))
                 return self
+            sets = input_sets(X, y, arguments, settings)
+            if settings.warm_start:
+                continued = self._continued(arguments, settings, sets)
+                if continued is None:
+                    return self
+                arguments = continued
             has_callbacks = vars(self).keys() & sklearn_private.CALLBACK_ATTRIBUTES
             hooks = has_callbacks and self._round_hooks(X, y, arguments, settings)
-            sets = input_sets(X, y, arguments, settings)
             fit = self._prepare(sets, arguments, settings)
             # Values that only this fit holds are freed: the bins are enough.
             del X, y, arguments, sets
@@ -545,7 +553,9 @@ class LGBMModel(
     ) -> sklearn_private.RoundHooks:
         """What tells scikit-learn's callbacks, if there are any, of the rounds."""
         data = {"X": X, "y": y, "metadata": arguments.metadata}
-        n_rounds = presets.planned_rounds(settings)
+        n_rounds = None
+        if presets.knows_rounds(settings):
+            n_rounds = warm_start.n_planned(settings, arguments)
         return sklearn_private.RoundHooks(self, n_rounds, data)
 
     def _settings(self, X: Any, arguments: FitArguments) -> Settings:
@@ -554,6 +564,16 @@ class LGBMModel(
         # Attributes that are assigned, as by scikit-learn's checks, need no warning.
         names = self._passed
         return arguments.checked_settings(vars(self), owner, X, explicit, names)
+
+    def _continued(
+        self, arguments: FitArguments, settings: Settings, sets: Sequence[InputSet]
+    ) -> FitArguments | None:
+        """The arguments of a fit with ``warm_start``; None if it has nothing to add."""
+        warm_start.check(settings, arguments, sets)
+        if not self.__sklearn_is_fitted__():
+            return arguments
+        self._check_unchanged()
+        return warm_start.continued(self._model, arguments, settings)
 
     def _prepare(
         self,
@@ -565,16 +585,19 @@ class LGBMModel(
     ) -> AnyFit:
         """A fit that has read its data: see `entry.prepare`."""
         earlier, record = arguments.init_model, self._record(settings.explicit)
-        return entry.prepare(
-            sets,
-            arguments,
-            settings,
-            self._task(type(self).__name__),
-            init_model=earlier if earlier is None else init_model(earlier),
-            record=record,
-            n_threads=n_threads,
-            build_bins=build_bins,
-        )
+        if arguments.continues:
+            settings = warm_start.with_seeds(settings, earlier)
+        with warm_start.errors_of(arguments):
+            return entry.prepare(
+                sets,
+                arguments,
+                settings,
+                self._task(type(self).__name__),
+                init_model=earlier if earlier is None else init_model(earlier),
+                record=record,
+                n_threads=n_threads,
+                build_bins=build_bins,
+            )
 
     def _keep(
         self, model: FittedModel, of_callbacks: Mapping[str, Any] = MappingProxyType({})

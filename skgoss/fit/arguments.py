@@ -68,6 +68,8 @@ class FitArguments:
     init_model: Any = None
     eval_X: Any = None
     eval_y: Any = None
+    # Whether ``init_model`` is the model of the last fit, which this one continues.
+    continues: bool = False
     # Replaces the option of this name.
     early_stopping_round: Any = None
     # Whether early stopping prints messages, as it does with verbosity=1.

@@ -15,7 +15,13 @@ from skgoss.binning.binned_dataset import BinnedDataset, Range, feature_infos
 from skgoss.columns import names
 from skgoss.columns.schema import ColumnSchema
 from skgoss.dataset.dataset import Dataset
-from skgoss.fit import callbacks, class_rates, fit_metrics, nothing_learned
+from skgoss.fit import (
+    callbacks,
+    class_rates,
+    fit_metrics,
+    nothing_learned,
+    warm_start,
+)
 from skgoss.fit.arguments import InputSet, evaluation_set
 from skgoss.fit.fit_data import FitData
 from skgoss.fit.time_limit import NO_LIMIT, TimeLimit
@@ -128,7 +134,8 @@ class PreparedFit:
         rows.
         """
         n_leaves = np.diff(ensemble.leaf_start).reshape(-1, ensemble.n_scores)
-        has_split = np.asarray((n_leaves[self.n_earlier :] > 1).any(axis=0))
+        first = 0 if self.data.arguments.continues else self.n_earlier
+        has_split = np.asarray((n_leaves[first:] > 1).any(axis=0))
         if not has_split.all():
             nothing_learned.warn_of(self.data, dataset, has_split, self._splits_with)
         elif self.data.settings.verbosity >= 0:
@@ -229,7 +236,8 @@ def _setup(data: FitData, n_threads: int, build_bins: BuildBins) -> FitSetup:
     # A program that only predicts does not load what grows trees.
     from skgoss.training.fit_setup import FitSetup, MultiOutputSetup
 
-    settings = data.settings
+    planned = warm_start.n_planned(data.settings, data.arguments)
+    settings = data.settings.replaced(n_estimators=planned)
     has_metrics = not (data.arguments.eval_metric is None and settings.metric is None)
     stopping = _stopping(data) if has_metrics else (False, False)
     of_metrics = *fit_metrics.READ(data), *stopping
@@ -387,7 +395,7 @@ class Fit:
         True.
         """
         prepared, data = self.prepared, self.prepared.data
-        limit, n_planned = prepared.limit, data.settings.n_estimators
+        limit, n_planned = prepared.limit, self.rounds.settings.n_estimators
         if data.preset_params:
             prepared.report_choice()
         model = make_model(self) if self.callbacks or keeps_rounds else None
@@ -405,6 +413,7 @@ class Fit:
             self.rounds,
             model,
             history=self.history,
+            earlier=self._earlier_metrics(),
             callbacks=self.callbacks,
             after_round=ends if after_round or limit.has_end else None,
         )
@@ -428,6 +437,25 @@ class Fit:
         prepared.warn_of_trees(trained.ensemble, dataset)
         baseline = None if keeps_rounds else self._baseline(trained.ensemble)
         return prepared.fitted_model(trained, dataset, baseline)
+
+    def _earlier_metrics(self) -> History:
+        """The metrics of the rounds of the last fit, if this one continues from it.
+
+        Empty if the metrics of the evaluation sets after the last one differ, because
+        the sets are others.
+        """
+        arguments, found = self.data.arguments, History()
+        if not arguments.continues:
+            return found
+        model: FittedModel = arguments.init_model
+        for name, metric, value, *_ in self.rounds.evaluate():
+            values = model.history.get(name, {}).get(metric, [])[: model.n_rounds]
+            is_long = len(values) == model.n_rounds
+            # Levels of distributions are added to scores in another order.
+            if not is_long or not np.isclose(values[-1], value, 1e-9, 0, True):
+                return {}
+            found.setdefault(name, {})[metric] = values
+        return found
 
     def grow(self, n_rounds: int, model: Any) -> Ensemble:
         """Boost a number of rounds, which nothing but a limit ends.
@@ -486,9 +514,9 @@ class Fit:
         prepared = self.prepared
         if prepared.data.settings.objective not in COX or not prepared.has_baseline:
             return None
-        boosting = cast("Boosting", self.rounds)
-        rounds = boosting.finished.first(trees.n_rounds - prepared.n_earlier)
-        return boosting.baseline(rounds)
+        boosting, n_new = cast("Boosting", self.rounds), trees.n_rounds
+        n_new -= prepared.n_earlier
+        return None if n_new < 0 else boosting.baseline(boosting.finished.first(n_new))
 
     def model_of(self, trees: Ensemble) -> FittedModel:
         """A model of trees of this fit, without the baseline hazard."""

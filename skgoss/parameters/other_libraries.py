@@ -47,7 +47,6 @@ _FIT_NAMES = {
     "the argument categorical_feature of fit or Dataset": "cat_features",
     "the argument eval_metric of fit": "eval_metric",
     "the argument callbacks of fit or train": "callbacks",
-    "the argument init_model of fit or train": "warm_start",
     "the argument init_score of fit or Dataset": "base_score offset",
     "the argument sample_weight of fit, or weight of Dataset": "weights",
     "y / exposure as the target, and exposure as the weight of rows": "exposure",

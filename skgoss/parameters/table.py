@@ -1362,6 +1362,22 @@ GROUPS: dict[str, tuple[Option, ...]] = {
     ),
     "Time, messages and layout": (
         _option(
+            "warm_start",
+            False,
+            BOOL,
+            """
+            Whether ``fit`` continues from the last fit of this estimator: it adds
+            rounds up to ``n_estimators``, which counts those of the last fit. On the
+            same data, the model is identical to that of one fit. Other options than
+            those of threads, time and messages must not change. It cannot be used with
+            ``preset``, ``folds``, ``refit``, 'dart' or 'rf', nor with the arguments
+            ``init_model`` and ``init_score``.
+            """,
+            advice="Set it to add rounds to a model without growing the first ones"
+            " again.",
+            is_added=True,
+        ),
+        _option(
             "time_limit",
             None,
             optional(POSITIVE),

@@ -58,7 +58,7 @@ def prepare(
     data = fit_data.read(
         training, arguments, settings, task, init_model, searches, is_evaluated
     )
-    if data.settings.pair_features:
+    if data.settings.pair_features and not arguments.continues:
         prepared = PreparedFit.from_data(data, record, n_threads, limit=limit)
         data, build_bins = pair_features.added(prepared).data, None
     named = [data.evaluation_set(input_set) for input_set in others] if others else []

@@ -81,10 +81,26 @@ class BestRound(Listener):
         results = env.evaluation_result_list
         if env.iteration == env.begin_iteration:
             self._begin(results, self._watched(env))
+            for iteration in range(env.begin_iteration if self.earlier else 0):
+                self._compare(iteration, self._earlier_results(results, iteration))
+        self._compare(env.iteration, results)
+
+    def _compare(self, iteration: int, results: list[EvalResult]) -> None:
+        """Compare the metrics of a round with the best ones."""
         for dataset, metric, value, *_ in results:
             watch = self.watches.get((dataset, metric))
             if watch is not None:
-                watch.update(env.iteration, value, results)
+                watch.update(iteration, value, results)
+
+    def _earlier_results(
+        self, results: list[EvalResult], iteration: int
+    ) -> list[EvalResult]:
+        """The metrics of a round before the first one, in the order of ``results``."""
+        history = self.earlier or {}
+        return [
+            EvalResult(name, metric, history[name][metric][iteration], maximize)
+            for name, metric, _, maximize, *_ in results
+        ]
 
     def at_end(self) -> EarlyStopException | None:
         """Keep the rounds up to the best one."""

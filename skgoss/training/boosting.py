@@ -405,7 +405,7 @@ class Boosting(ScoredRounds):
         scope, models = CURRENT_SCOPE.get(), self._leaf_models()
         n_split, has_failed = self._call_grower(
             self.grower.grow_rounds,
-            derivatives if is_kernel else objective.gradients,
+            derivatives if is_kernel else self._gradients,
             None if self.sampler is None else self.sampler.draw,
             self.gradient,
             self.hessian,
@@ -482,7 +482,7 @@ class Boosting(ScoredRounds):
             self._keep_average(np.ones(self.n_scores, dtype=bool))
             return grown
         renews = self.objective.renews_leaves
-        self.objective.gradients(
+        self._gradients(
             self.scores, self.gradient, self.hessian, self.n_threads, n_finished
         )
         if self.spread is not None:
@@ -511,6 +511,18 @@ class Boosting(ScoredRounds):
             if self.spread is not None:
                 self._end_spread(self.spread)
         return grown
+
+    def _gradients(
+        self,
+        scores: Floats,
+        gradient: NDArray[np.float32],
+        hessian: NDArray[np.float32] | None,
+        n_threads: int,
+        index: int,
+    ) -> None:
+        """Write the derivatives of a round; ``index`` does not count earlier ones."""
+        index += self.first_round
+        self.objective.gradients(scores, gradient, hessian, n_threads, index)
 
     def _leaf_models(self) -> LeafModels | None:
         """A list for the linear leaf models of the next trees.

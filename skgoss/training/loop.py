@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -52,6 +53,7 @@ def train(
     model: Any = None,
     *,
     history: History | None = None,
+    earlier: History | None = None,
     callbacks: Sequence[Callback] = (),
     after_round: AfterRound | None = None,
     n_rounds: int | None = None,
@@ -59,12 +61,16 @@ def train(
     """Boost round by round, at most ``n_rounds`` or ``settings.n_estimators`` times.
 
     ``model`` is passed to callbacks as the model. The metrics of all rounds are added
-    to ``history``. After each round, ``after_round(round_index, ensemble)`` is called,
-    where ``ensemble()`` returns the trees so far. Boosting stops if it returns True.
+    to ``history``, after those of ``earlier`` rounds, from which the fit continues.
+    After each round, ``after_round(round_index, ensemble)`` is called, where
+    ``ensemble()`` returns the trees so far. Boosting stops if it returns True.
     ValueError if a gradient or hessian is NaN or infinite, or if a callback ends the
     fit before the first round.
     """
-    history = {} if history is None else history
+    history, earlier = {} if history is None else history, earlier or {}
+    for callback in callbacks:
+        if isinstance(callback, Recorder | Listener):
+            callback.earlier = earlier
     n_expected = n_rounds or boosting.settings.n_estimators
     expecting: AbstractContextManager[None] = nullcontext()
     if n_expected > 1 and may_lag(callbacks):
@@ -77,12 +83,13 @@ def train(
             boosting,
             model,
             history=history,
+            earlier=earlier,
             callbacks=callbacks,
             after_round=after_round
             and (lambda index: after_round(index, boosting.ensemble)),
             n_rounds=n_rounds,
         )
-    return result(boosting, stop, history)
+    return result(boosting, stop, history, 0 if earlier else None)
 
 
 class Growing(Protocol):
@@ -108,6 +115,7 @@ def run(
     model: Any,
     *,
     history: History,
+    earlier: History | None = None,
     callbacks: Sequence[Callback] = (),
     after_round: Callable[[int], bool] | None = None,
     n_rounds: int | None = None,
@@ -126,7 +134,7 @@ def run(
     """
     first, n_planned = boosting.first_round, boosting.settings.n_estimators
     collectives = boosting.partition.collectives
-    recorder = Recorder(history)
+    recorder = Recorder(history, earlier)
     caller: RoundCalls
     if collectives.n_ranks == 1:
         caller = CallbackList([*callbacks, recorder], after_round)
@@ -202,14 +210,20 @@ def _warn_of_fewer_rounds(
 
 
 def result(
-    boosting: Rounds, stop: EarlyStopException | None, history: History
+    boosting: Rounds,
+    stop: EarlyStopException | None,
+    history: History,
+    first: int | None = None,
 ) -> Trained:
     """The model after the rounds that `run` has run.
 
     ``stop`` is what `run` has returned, and ``history`` has the metrics of all rounds.
+    ``first`` is the index of the first round in ``history``; None: of the first one
+    that has been run.
     """
     if stop is not None:
-        return _stopped_early(boosting, stop, history)
+        first = boosting.first_round if first is None else first
+        return _stopped_early(boosting, stop, history, first)
     last = {
         name: {metric: values[-1] for metric, values in by_metric.items()}
         for name, by_metric in history.items()
@@ -218,7 +232,7 @@ def result(
 
 
 def _stopped_early(
-    boosting: Rounds, stop: EarlyStopException, history: History
+    boosting: Rounds, stop: EarlyStopException, history: History, first: int
 ) -> Trained:
     """The model up to the best round, which the exception contains."""
     best_score = by_name(stop.best_score or [])
@@ -232,7 +246,7 @@ def _stopped_early(
     return Trained(
         ensemble.truncated(kept),
         best_iteration=kept,
-        best_score=best_score or _recorded(history, kept - 1 - boosting.first_round),
+        best_score=best_score or _recorded(history, kept - 1 - first),
         history=history,
     )
 
@@ -261,6 +275,8 @@ class Listener:
     order = 0
     before_iteration = False
     may_lag = True
+    # The metrics of the rounds before the first one, from which the fit continues.
+    earlier: History | None = None
 
     def at_end(self) -> EarlyStopException | None:
         """Called after the last round; may return an exception to keep fewer rounds."""
@@ -325,14 +341,16 @@ class Recorder:
     may_skip = True
     only_watches = True
 
-    def __init__(self, eval_result: History) -> None:
+    def __init__(self, eval_result: History, earlier: History | None = None) -> None:
         self.eval_result = eval_result
+        self.earlier = earlier or {}  # the metrics of the rounds before the first one
         self.iteration = -1
 
     def __call__(self, env: CallbackEnv) -> None:
         self.iteration = env.iteration
         if env.iteration == env.begin_iteration:
             self.eval_result.clear()
+            self.eval_result.update(copy.deepcopy(self.earlier))
         if env.evaluation_result_list:
             record(self.eval_result, env.evaluation_result_list)
 

@@ -475,6 +475,19 @@ def test_an_earlier_model_with_pairs_of_columns():
     assert fitted.evals_result_ == local.evals_result_
 
 
+def test_fits_that_continue_from_the_last_one():
+    stopping = {"early_stopping_round": 2, "learning_rate": 0.6}
+    for options in ({**BAGGING, "random_state": 3}, stopping):
+        local = LGBMRegressor(n_estimators=9, num_leaves=5, warm_start=True, **options)
+        once = local.fit(X, TARGET)
+        fitted = of(local).set_params(n_estimators=4).fit(array(X), array(TARGET))
+        fitted.set_params(n_estimators=9).fit(array(X), array(TARGET))
+        assert_same(fitted, once, X)
+        assert fitted.evals_result_ == once.evals_result_
+    with pytest.raises(ValueError, match="num_leaves must still be 5, got 7"):
+        fitted.set_params(num_leaves=7, n_estimators=20).fit(array(X), array(TARGET))
+
+
 def test_bundles_of_sparse_columns():
     codes = RNG.integers(0, 40, N)
     one_hot = csr_matrix((np.ones(N), (np.arange(N), codes)), shape=(N, 40))

@@ -144,6 +144,7 @@ WITHOUT_CHANGE = {
     "max_conflict_rate": (0.9, "columns of few rows are not bundled"),
     "is_enable_sparse": (False, "it says how values are stored"),
     "verbosity": (0, "it says what is printed"),
+    "warm_start": (True, "a first fit has nothing to continue from"),
     "deterministic": (True, "every fit is"),
     "force_col_wise": (True, "it says how values are stored"),
     "force_row_wise": (True, "it says how values are stored"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import narwhals as nw
@@ -33,6 +34,7 @@ class TargetColumns(NamedTuple):
 
     columns: list[NDArray[Any]]
     names: list[str]
+    keys: Sequence[Any] = ()  # the names or numbers of the columns themselves
 
     def joined(self) -> NDArray[Any]:
         """An array of shape (n_rows, n_targets), of objects if types differ."""
@@ -61,22 +63,25 @@ def several_columns(
         frame = y if is_array else nw.from_native(y, eager_only=True, pass_through=True)
     except DuplicateError as error:
         raise ValueError(f"The columns of {name} must have different names.") from error
+    keys: list[Any]
     if fields:
-        names = [f"field {field!r} of {name}" for field in fields]
+        keys, names = list(fields), [f"field {field!r} of {name}" for field in fields]
         columns = [_unmasked(y[field]) for field in fields]
     elif isinstance(frame, nw.DataFrame):
-        names = [f"column {column!r} of {name}" for column in frame.columns]
+        keys = list(frame.columns)
+        names = [f"column {column!r} of {name}" for column in keys]
         columns = [frame[:, j].to_numpy() for j in range(len(names))]
     else:
         array = y if np.ma.isMaskedArray(y) else np.asarray(y)
         if array.ndim != 2:
             return None
-        names = [f"column {j} of {name}" for j in range(array.shape[1])]
+        keys = list(range(array.shape[1]))
+        names = [f"column {j} of {name}" for j in keys]
         columns = [_unmasked(column) for column in array.T]
     if len(columns) < 2:
         return None
     _check_length(columns[0], n_rows, name)
-    return TargetColumns(columns, names)
+    return TargetColumns(columns, names, keys)
 
 
 def _unmasked(values: Any) -> NDArray[Any]:
@@ -104,7 +109,11 @@ def one_column(y: Any, n_rows: int, owner: str, name: str = "y") -> NDArray[Any]
             y = column_or_1d(y, warn=True)
         except ValueError as error:
             message = str(error).replace("y should be", f"{name} should be")
-            raise ValueError(message) from error
+            raise ValueError(
+                f"{message} Several columns need an LGBMRegressor, for several targets,"
+                " or an LGBMClassifier, for targets or soft labels, with rows in memory"
+                " or a Dataset."
+            ) from error
         check_complete(y, name)
     _check_length(y, n_rows, name)
     return y
@@ -261,6 +270,12 @@ def classes(y: NDArray[Any], parts: Parts | None = None) -> NDArray[Any]:
     return labels
 
 
+def as_labels(keys: Sequence[Any]) -> NDArray[Any]:
+    """The names or numbers of columns as labels; objects if their types differ."""
+    is_alike = len({type(key) for key in keys}) == 1
+    return np.array(keys) if is_alike else np.array(keys, dtype=object)
+
+
 def _distinct(y: NDArray[Any]) -> NDArray[Any]:
     """The values of an array, sorted."""
     if len(y) == 0 or y.dtype.kind not in "bi":
@@ -288,6 +303,11 @@ def _check_labels(labels: NDArray[Any]) -> None:
         check_classification_targets(labels)
     except ValueError as error:
         advice = "For numbers, use LGBMRegressor."
+        if labels.dtype.kind == "f" and 0 <= labels[0] <= labels[-1] <= 1:
+            advice += (
+                " For probabilities of classes (soft labels), set"
+                " objective='cross_entropy' and pass a column for each class."
+            )
         if all(isinstance(label, bool | np.bool_) for label in labels):
             advice = (
                 "These are bool values in an array of objects: pass numpy.array(y,"

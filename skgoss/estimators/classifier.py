@@ -45,7 +45,9 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
     The trees are histogram-based and grown leaf-wise. Labels may be numbers or strings.
     A round grows one tree for two classes, and one tree per class for more classes.
     ``y`` may also hold a single class, or several columns: then each column is a
-    target, such as one of several labels, and is learned by trees of its own.
+    target, such as one of several labels, and is learned by trees of its own. With
+    ``objective="cross_entropy"``, columns of floats are soft labels: the probabilities
+    of the classes.
 
     Parameters
     ----------
@@ -224,18 +226,24 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         X : array-like or data frame of shape (n_samples, n_features)
             The rows to predict.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Their classes.
+            Their classes. Or soft labels, of shape (n_samples, n_classes): the
+            probabilities of the classes.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.
 
         Returns
         -------
         float
-            From 0 to 1. For several targets, all classes of a row must be right.
+            From 0 to 1. For several targets, all classes of a row must be right. For
+            soft labels, the mean probability of the predicted class.
         """
         check_unmasked(y, "y")
         if not isinstance(self.classes_, list):
-            return float(super().score(X, y, sample_weight))
+            if np.ndim(y) < 2 or np.shape(y)[1] == 1:
+                return float(super().score(X, y, sample_weight))
+            is_predicted = np.asarray(self.predict(X))[:, None] == self.classes_
+            of_predicted = np.asarray(y, dtype=np.float64)[is_predicted]
+            return float(np.average(of_predicted, weights=sample_weight))
         is_correct = (np.asarray(y) == self.predict(X)).all(axis=1)
         return float(
             accuracy_score(

@@ -27,15 +27,16 @@ from skgoss.columns.categories import Categories
 from skgoss.columns.columns import RELEASED, Columns
 from skgoss.columns.computed_columns import ComputedColumns
 from skgoss.columns.schema import ColumnSchema
+from skgoss.columns.targets import TargetColumns
 from skgoss.dataset.dataset import Dataset
 from skgoss.dataset.preparation import Prepared, Request
 from skgoss.distributed.row_partition import Parts, RowPartition
-from skgoss.fit import foreign_model, several_outputs, splits
+from skgoss.fit import foreign_model, several_outputs, soft_labels, splits
 from skgoss.fit.arguments import NO_ROWS, FitArguments, InputSet, input_sets
 from skgoss.fit.callbacks import read_progress
 from skgoss.fit.several_outputs import Output
 from skgoss.fit.splits import Splits
-from skgoss.fit.task import Task
+from skgoss.fit.task import Classification, Task
 from skgoss.model.fitted import FittedModel
 from skgoss.objectives.link import IDENTITY, Link
 from skgoss.objectives.objectives import (
@@ -414,16 +415,26 @@ class FitData:
             bounds, are_bounds = self._bounds(input_set, n_rows, learns=learns)
             return bounds, name, task, are_bounds
         learns = learns and not task.tasks
-        if input_set.parts is None and (task.takes_several if learns else task.tasks):
+        may_be_several = task.takes_several if learns else task.tasks or task.is_soft
+        if input_set.parts is None and may_be_several:
             several = targets.several_columns(input_set.y, n_rows, name)
             if several is not None:
                 if learns:
-                    task = several_outputs.learned(task, several)
+                    task = self._of_columns(task, spec, several)
                 return several, name, task, None
         y = targets.one_column(input_set.y, n_rows, task.owner, name)
         if learns:
             task = task.learned(y, input_set.parts)
         return y, name, task, None
+
+    @staticmethod
+    def _of_columns(task: Task, spec: ObjectiveSpec | None, y: TargetColumns) -> Task:
+        """The task of a target of several columns: soft labels, or several targets."""
+        if not isinstance(task, Classification):
+            return several_outputs.learned(task, y)
+        if soft_labels.are_probabilities(spec, y):
+            return soft_labels.learned(task, y)
+        return several_outputs.learned(task, y)
 
     def _bounds(
         self, input_set: InputSet, n_rows: int, *, learns: bool
@@ -684,12 +695,14 @@ class FitData:
         )
 
     def labels(self, rows: Rows) -> NDArray[Any] | None:
-        """The class of each row, or whether it is censored.
+        """The (most probable) class of each row, or whether it is censored.
 
         Rows that are held out have the same fraction of each. None if there is neither.
         """
         if is_survival(self.settings.objective):
             return np.isinf(rows.target[:, 1])
+        if self.task.is_soft:
+            return rows.target.argmax(axis=1)
         return None if self.task.n_classes is None else rows.target
 
     @property

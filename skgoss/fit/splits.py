@@ -47,9 +47,8 @@ class Splits:
         if isinstance(splitter, int):
             return self._of_number(splitter)
         # Two calls of a splitter may give different folds.
-        found = broadcast(
-            lambda: pairs(splitter, self.rows.target, self.groups, "folds")
-        )
+        y = self._labels_or_targets if self.task.is_soft else self.rows.target
+        found = broadcast(lambda: pairs(splitter, y, self.groups, "folds"))
         for number, pair in enumerate(found):
             self._check_pair(number, *pair)
         return found

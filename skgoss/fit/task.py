@@ -50,6 +50,8 @@ class Task:
     may_rank: ClassVar[bool] = False  # whether rows may have to have queries
     # Whether ``y`` may have several columns, with a fit for each of them.
     takes_several: ClassVar[bool] = False
+    # Whether the columns of ``y`` are probabilities of classes: see `SoftLabels`.
+    is_soft: ClassVar[bool] = False
 
     # The number of classes; None if the target holds numbers.
     n_classes: ClassVar[int | None] = None

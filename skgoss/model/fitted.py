@@ -326,8 +326,8 @@ class FittedModel:
             raise ValueError(
                 f"{owner} cannot predict {what}: fit with folds first, such as folds=5."
                 " The model has no out-of-fold predictions of its trees: it was fitted"
-                " without folds or with init_score, it is from another library, or its"
-                " trees were changed or left out after the fit."
+                " without folds, with init_score or with soft labels, it is from"
+                " another library, or its trees were changed or left out after the fit."
             )
         return self.conformal
 

@@ -20,7 +20,8 @@ Floats = NDArray[np.float64]
 class EvalData(NamedTuple):
     """The targets, scores and weights from which a metric is computed."""
 
-    # (n,) or (n, n_targets): numbers, class codes, or grades.
+    # (n,) or (n, n_targets): numbers, class codes, or grades; (n, n_classes): soft
+    # labels, the probabilities of classes.
     y: Floats
     # (n_scores, n): raw scores if the metric uses them, else predictions.
     scores: Floats
@@ -79,6 +80,30 @@ class EvalData(NamedTuple):
         if rows.all():
             return y, weight, None, {}
         return y[rows], None if weight is None else weight[rows], rows, {}
+
+    def copies_by_class(self) -> tuple[Floats, Floats]:
+        """The labels and weights of a copy of each row for each class.
+
+        Both have the shape (n_classes, n). The weights are those of the rows times the
+        probabilities of the classes, which are the targets.
+        """
+        weights = np.ascontiguousarray(self.y.T)
+        if self.weight is not None:
+            weights *= self.weight
+        n_classes = len(weights)
+        codes = np.repeat(np.arange(n_classes, dtype=np.float64), len(self.y))
+        return codes.reshape(n_classes, -1), weights
+
+    def as_copies(self) -> EvalData:
+        """The data in which a row with soft labels is a row for each class."""
+
+        def copies() -> tuple[Floats, Floats, dict[Any, Any]]:
+            codes, weights = self.copies_by_class()
+            return codes.ravel(), weights.ravel(), {}
+
+        y, weight, cache = self.cached("copies", copies)
+        scores = np.tile(self.scores, self.y.shape[1])
+        return self._replace(y=y, scores=scores, weight=weight, cache=cache)
 
     def on_all_rows(self, compute: Callable[[EvalData], Any]) -> Any:
         """The result of a function of the rows of all processes, in order.

@@ -46,6 +46,7 @@ _CLASS_SYNONYMS = (
         "binary_logloss": "multi_logloss",
         "error": "multi_error",
         "binary_error": "multi_error",
+        "cross_entropy": "multi_logloss",
     },
 )
 

@@ -185,10 +185,18 @@ def multi_error(data: EvalData, settings: Settings) -> float:
 
 def _mean_class_loss(data: EvalData, top_k: int) -> float:
     """The mean top-k error, or the mean log loss for ``top_k`` = 0."""
-    total = loss_kernels.sum_by_class(
-        data.y, data.scores, data.weight, top_k, data.n_threads
-    )
-    return data.summed(total) / data.total_weight
+    if data.y.ndim == 1:
+        total = loss_kernels.sum_by_class(
+            data.y, data.scores, data.weight, top_k, data.n_threads
+        )
+        return data.summed(total) / data.total_weight
+    # Soft labels count as copies of the row, whose weights they are.
+    codes, weights = data.cached("class by class", data.copies_by_class)
+    totals = [
+        loss_kernels.sum_by_class(code, data.scores, weight, top_k, data.n_threads)
+        for code, weight in zip(codes, weights, strict=True)
+    ]
+    return data.summed(np.sum(totals, axis=0)) / data.total_weight
 
 
 def on_first_process(
@@ -471,6 +479,8 @@ class Metric:
 
         ValueError if the metric is not defined for the targets, or all weights are 0.
         """
+        if data.y.ndim == 2:
+            data = self._of_soft_labels(data)
         if self.spec.targets is not ANY:
             data.cached(("targets", self.name), partial(self._check_targets, data))
         values, maximize = self.spec.compute(data, self.settings), self.spec.maximize
@@ -480,6 +490,22 @@ class Metric:
             Result(name, float(value), maximize)
             for name, value in self._by_level(values, data)
         ]
+
+    def _of_soft_labels(self, data: EvalData) -> EvalData:
+        """The data of a metric, if the target has the probabilities of classes.
+
+        Metrics of labels get copies of the rows, with the classes as labels and the
+        probabilities as weights. With two classes, metrics of numbers get the
+        probability of the second one. Bounds of event times stay as they are.
+        """
+        task, by_class = self.spec.task, (multi_logloss, multi_error)
+        is_label = task in ("binary", "multiclass") and self.spec.targets is ANY
+        if is_label and self.spec.compute not in by_class:
+            return data.as_copies()
+        if is_label or task not in ("binary", "regression"):
+            return data
+        y, cache = data.cached("second class", lambda: (data.y[:, 1].copy(), {}))
+        return data._replace(y=y, cache=cache)
 
     def _check_targets(self, data: EvalData) -> None:
         """Check that the metric is defined for the targets; ValueError otherwise."""

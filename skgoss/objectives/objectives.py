@@ -135,14 +135,16 @@ class TrainingRows:
     def weights_by_class(self, codes: Sequence[int]) -> Floats:
         """The weight of the rows of each class, and of all other rows, (n_codes, 2).
 
-        ``codes`` are the numbers of the classes, as ``y`` holds them.
+        ``codes`` are the numbers of the classes, as ``y`` holds them. Soft labels
+        divide the weight of a row among the classes.
         """
-        if self.weight is None and self.partition.collectives.n_ranks == 1:
+        is_soft, masses = self.y.ndim == 2, []
+        is_alone = self.partition.collectives.n_ranks == 1
+        if is_alone and self.weight is None and not is_soft:
             n = np.array([np.count_nonzero(self.y == code) for code in codes], float)
             return np.stack([n, len(self.y) - n], axis=1)
-        masses = []
         for code in codes:
-            is_class = (self.y == code).astype(np.float64)
+            is_class = self.y[:, code].copy() if is_soft else 1.0 * (self.y == code)
             masses.append([self.sum_of(is_class), self.sum_of(1.0 - is_class)])
         return np.array(masses)
 

@@ -265,11 +265,12 @@ def make_objective(
     in Fortran order. If it does not take weights, its gradients and hessians are
     multiplied by them. It is called with the rows of this process.
 
-    ``y`` is finite: the codes 0..K-1 for classes, or bounds for survival (see
-    `lifetimes`). ``weight`` is finite and >= 0, class weights included. ``n_scores`` is
-    the number of trees of a round: the number of classes for 'multiclass' and
-    'multiclassova', else 1 unless the objective is a callable. ``position``, for
-    'lambdarank', numbers the position at which each document was shown, from 0.
+    ``y`` is finite: the codes 0..K-1 for classes, or their probabilities, (n, K); or
+    bounds for survival (see `lifetimes`). ``weight`` is finite and >= 0, class weights
+    included. ``n_scores`` is the number of trees of a round: that of classes for
+    'multiclass' and 'multiclassova', else 1 unless the objective is a callable.
+    ``position``, for 'lambdarank', numbers the position at which each document was
+    shown, from 0.
 
     ValueError if the objective is not defined for ``y``, or if parameters contradict
     each other. TypeError if a callable does not take 2, 3 or 4 arguments.
@@ -284,6 +285,9 @@ def make_objective(
         return _custom(settings, rows, n_scores, queries)
     name = settings.objective
     spec = OBJECTIVES[name]
+    if name == "cross_entropy" and y.ndim == 2:
+        # Soft labels of two classes.
+        rows = replace(rows, y=np.ascontiguousarray(y[:, 1]))
     if spec.targets is not ANY or spec.needs_positive_mean:
         _check_targets(name, spec, rows)
     if spec.task == "classification":
@@ -457,7 +461,8 @@ def _classification(
     label_weight, weight = None, rows.weight
     derivatives: loss_kernels.Loss
     if name == "multiclass":
-        derivatives = loss_kernels.Softmax(y)
+        of_classes = y if y.ndim == 1 else np.ascontiguousarray(y.T)
+        derivatives = loss_kernels.Softmax(of_classes)
         average = np.array([correct_rounding.log(max(p, MIN_PRIOR)) for p in prior])
     else:
         parameters = [(sigmoid, code) for code in codes]

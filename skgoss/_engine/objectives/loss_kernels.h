@@ -387,11 +387,12 @@ SIMD_KERNEL(intensity, (const double *restrict score, const double *restrict y,
 
 /* Write the gradients p - 1(y = k) and the hessians factor p (1 - p), with p = softmax(scores).
  * y: the class numbers of the rows. Scores and results have the shape (n_classes, stride), of which
- * the first n rows of each class are used. work: (n_classes + 2) * n doubles. */
-SIMD_KERNEL(softmax, (const double *restrict score, const double *restrict y,
+ * the first n rows of each class are used. is_soft: so has y, the probabilities of the classes, and
+ * gradients are p - y. work: (n_classes + 2) * n doubles. */
+SIMD_KERNEL(softmax, (const double *restrict score, const double *restrict y, int64_t is_soft,
              int64_t n_classes, int64_t stride, double factor, int64_t n,
              double *restrict work, float *restrict gradient_out, float *restrict hessian_out),
-            (score, y, n_classes, stride, factor, n, work, gradient_out, hessian_out))
+            (score, y, is_soft, n_classes, stride, factor, n, work, gradient_out, hessian_out))
 {
     double *probability = work + 2 * n;
     for (int64_t k = 0; k < n_classes; k++)
@@ -401,8 +402,10 @@ SIMD_KERNEL(softmax, (const double *restrict score, const double *restrict y,
         const double *restrict p = probability + k * n;
         float *restrict gradient = gradient_out + k * stride;
         float *restrict hessian = hessian_out + k * stride;
+        const double *restrict share = is_soft ? y + k * stride : y;
         for (int64_t i = 0; i < n; i++) {
-            gradient[i] = (float)(p[i] - (y[i] == (double)k ? 1.0 : 0.0));
+            double target = is_soft ? share[i] : share[i] == (double)k ? 1.0 : 0.0;
+            gradient[i] = (float)(p[i] - target);
             hessian[i] = (float)(factor * p[i] * (1.0 - p[i]));
         }
     }

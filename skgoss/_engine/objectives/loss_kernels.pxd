@@ -20,6 +20,7 @@ cdef struct DerivativeLoop:
     const double* weight      # by row, only for `Intensity`
     int64_t n                 # rows
     int64_t n_scores          # K
+    int64_t is_soft           # whether `y` is (K, n), only for `Softmax`
     double a                  # the parameters of the loss: see loss_kernels.h
     double b
     double* work              # for each thread, `work_size` doubles

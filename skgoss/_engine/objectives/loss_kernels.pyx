@@ -25,8 +25,9 @@ cdef extern from "loss_kernels.h" nogil:
         double top_k, int64_t n, double* loss_out
     ) noexcept
     void softmax_rows "softmax"(
-        const double* score, const double* y, int64_t n_classes, int64_t stride,
-        double factor, int64_t n, double* work, float* gradient_out, float* hessian_out
+        const double* score, const double* y, int64_t is_soft, int64_t n_classes,
+        int64_t stride, double factor, int64_t n, double* work, float* gradient_out,
+        float* hessian_out
     ) noexcept
     void intensity_rows "intensity"(
         const double* score, const double* y, const double* weight, int64_t n,
@@ -80,8 +81,9 @@ cdef void softmax_body(
     """Derive the loss `Softmax` for the rows ``start`` to ``end``; ``loop.a`` is its factor."""
     cdef DerivativeLoop* loop = <DerivativeLoop*>context
     softmax_rows(
-        loop.score + start, loop.y + start, loop.n_scores, loop.n, loop.a, end - start,
-        loop.work + thread * loop.work_size, loop.gradient + start, loop.hessian + start)
+        loop.score + start, loop.y + start, loop.is_soft, loop.n_scores, loop.n, loop.a,
+        end - start, loop.work + thread * loop.work_size, loop.gradient + start,
+        loop.hessian + start)
 
 
 cdef class Loss:
@@ -176,22 +178,24 @@ cdef class Softmax(Loss):
     The factor is that of LightGBM: J. Friedman, "Greedy function approximation: a gradient boosting
     machine", Annals of Statistics 29, 2001, algorithm 6.
 
-    ``y``, (n,): the classes, 0 to K - 1.
+    ``y``, (n,): the classes, 0 to K - 1; or (K, n): their probabilities, the soft labels.
     """
 
     cdef double[:, ::1] work  # of each thread: K + 2 doubles for each row of a block
+    cdef object shape         # of ``y``
 
-    def __init__(self, const double[::1] y):
-        self.y = y
+    def __init__(self, y: NDArray[np.float64]):
+        self.y, self.shape = y.ravel(), y.shape
 
     def __reduce__(self):
-        return Softmax, (np.asarray(self.y),)
+        return Softmax, (np.asarray(self.y).reshape(self.shape),)
 
     cdef int _derive(self, DerivativeLoop* loop, int n_threads) except -1:
         cdef int64_t n_rows = softmax_block(loop.n_scores)
         loop.work_size = (loop.n_scores + 2) * n_rows
         if self.work is None or self.work.shape[0] < n_threads:
             self.work = np.empty((n_threads, loop.work_size))
+        loop.is_soft = len(self.shape) == 2
         loop.work, loop.a = &self.work[0, 0], loop.n_scores / max(loop.n_scores - 1.0, 1.0)
         run_shares(
             softmax_body, loop, loop.n, n_rows, n_threads, loop.n * loop.n_scores)

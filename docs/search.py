@@ -68,6 +68,8 @@ SEARCHED = {
     "CatBoost": "other-libraries",
     "time series": "time-series",
     "learning to rank": "ranking",
+    "soft labels": "distilling",
+    "distillation": "distilling",
     "multilabel": "scikit-learn#Several targets",
     "out of memory": "larger-than-memory",
     "Parquet": "larger-than-memory",

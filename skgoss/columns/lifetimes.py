@@ -72,7 +72,7 @@ def read(
     ValueError if there are not two or three columns, or values are missing or strings.
     """
     several = targets.several_columns(y, None, name)
-    columns, names = ([], []) if several is None else several
+    columns, names = ([], []) if several is None else several[:2]
     if len(columns) not in (2, 3) or len(columns[0]) != n_rows:
         raise ValueError(
             f"{name} must have two columns and {n_rows} rows: whether the event was"

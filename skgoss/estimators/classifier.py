@@ -243,7 +243,8 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
                 return float(super().score(X, y, sample_weight))
             is_predicted = np.asarray(self.predict(X))[:, None] == self.classes_
             of_predicted = np.asarray(y, dtype=np.float64)[is_predicted]
-            return float(np.average(of_predicted, weights=sample_weight))
+            weight = None if sample_weight is None else np.asarray(sample_weight)
+            return float(np.average(of_predicted, weights=weight))
         is_correct = (np.asarray(y) == self.predict(X)).all(axis=1)
         return float(
             accuracy_score(

@@ -247,14 +247,13 @@ def _setup(data: FitData, n_threads: int, build_bins: BuildBins) -> FitSetup:
     trees = None if data.init_model is None else data.init_model.trees
     setup = settings, data.n_scores, make_metrics, n_threads, trees, build_bins
     if not data.outputs:
-        return FitSetup(*setup)
+        return FitSetup(*setup, data.arguments.continues)
     of_outputs = [
         FitSetup(output.settings(settings), output.task.n_scores, list, n_threads)
         for output in data.outputs
     ]
-    return MultiOutputSetup(
-        *setup, of_outputs, [output.name for output in data.outputs]
-    )
+    names = [output.name for output in data.outputs]
+    return MultiOutputSetup(*setup, outputs=of_outputs, names=names)
 
 
 def _stopping(data: FitData) -> tuple[bool, bool]:

@@ -9,18 +9,52 @@ from typing import Any, cast
 
 from skgoss.fit.several_outputs import Output, joint_link
 from skgoss.fit.task import Task
-from skgoss.objectives import metric_names, metrics, objectives, output_metrics
+from skgoss.objectives import (
+    metric_names,
+    metrics,
+    objectives,
+    output_metrics,
+    scorers,
+)
 from skgoss.objectives.link import Link
 from skgoss.parameters.settings import Settings
 
 
 def by_functions(
-    task: Task, link: Link, functions: Sequence[Callable[..., Any]]
+    task: Task,
+    link: Link,
+    functions: Sequence[Callable[..., Any]],
+    scorer_link: Link | None = None,
 ) -> list[metrics.CustomMetric]:
-    """The metrics that functions of the user compute."""
-    takes_dataset = task.functions_take_dataset
-    kind = metrics.DatasetMetric if takes_dataset else metrics.CustomMetric
-    return [kind(function, link) for function in functions]
+    """The metrics that functions of the user compute, and scorers of scikit-learn.
+
+    The predictions for scorers follow from raw scores by ``scorer_link``; None: the
+    fit cannot have any.
+    """
+    found: list[metrics.CustomMetric] = []
+    for function in functions:
+        if not scorers.is_scorer(function):
+            takes_dataset = task.functions_take_dataset
+            kind = metrics.DatasetMetric if takes_dataset else metrics.CustomMetric
+            found.append(kind(function, link))
+        elif scorer_link is None:
+            raise ValueError(
+                f"{function!r} is a scorer of scikit-learn, which only estimators of"
+                " one target, and one prediction for each row, can have as a metric."
+                " Pass a function of targets and predictions."
+            )
+        else:
+            found.append(scorers.ScorerMetric(function, scorer_link, task.classes))
+    return found
+
+
+def _scorer_link(
+    task: Task, outputs: Sequence[Output], link: Link, n_scores: int
+) -> Link | None:
+    """The link of the predictions that scorers get; None if there can be no scorer."""
+    has_one_score = n_scores == 1 or task.classes is not None
+    is_estimator = not (task.functions_take_dataset or outputs)
+    return link if is_estimator and has_one_score else None
 
 
 # What the metrics of a `FitData` depend on. They do not hold the data, which may be
@@ -56,6 +90,10 @@ def make(
         metric, settings.metric, usual if callable(objective) else objective
     )
     by_name: Sequence[output_metrics.AnyMetric]
+    # Named metrics treat raw scores of a function as those of the usual objective.
+    is_usual = callable(objective) and usual is not None
+    named_link = objectives.make_link(cast(str, usual)) if is_usual else link
+    scorer_link = _scorer_link(task, outputs, named_link, n_scores)
     if outputs:
         by_name = output_metrics.make(
             words,
@@ -68,18 +106,19 @@ def make(
             joint_link([output.metric_link for output in outputs], task, levels),
         )
     else:
-        # Named metrics treat raw scores of a function as those of the usual objective.
-        is_usual = callable(objective) and usual is not None
         by_name = metric_names.make(
             words,
             settings,
             n_scores,
             classifies=task.n_classes is not None,
             ranks=ranks,
-            link=objectives.make_link(cast(str, usual)) if is_usual else link,
+            link=named_link,
             refuses_unknown=stops,
+            scorer_of=None
+            if scorer_link is None
+            else partial(scorers.named, link=scorer_link, classes=task.classes),
         )
-    custom = by_functions(task, link, functions)
+    custom = by_functions(task, link, functions, scorer_link)
     if is_first_decisive and metric_names.begins_with_function(metric, settings.metric):
         return [*custom, *by_name]
     return [*by_name, *custom]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -151,7 +151,7 @@ class Output:
         self, settings: Settings, name: str, *, refuses_unknown: bool = False
     ) -> list[Metric]:
         """The metric of this name, with the options of the fit."""
-        return metric_names.make(
+        made = metric_names.make(
             [name],
             self.settings(settings),
             self.task.n_scores,
@@ -159,6 +159,7 @@ class Output:
             link=self.metric_link,
             refuses_unknown=refuses_unknown,
         )
+        return cast("list[Metric]", made)  # none is a scorer
 
     @property
     def metric_link(self) -> Link:

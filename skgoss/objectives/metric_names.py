@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from skgoss.objectives.link import Link
-from skgoss.objectives.metrics import METRICS, Metric
+from skgoss.objectives.metrics import METRICS, CustomMetric, Metric
 from skgoss.objectives.objectives import NOT_BUILT_IN, OBJECTIVES
 from skgoss.parameters import other_libraries
 from skgoss.parameters.settings import Settings
@@ -140,7 +140,8 @@ def make(
     ranks: bool = False,
     link: Link | None = None,
     refuses_unknown: bool = False,
-) -> list[Metric]:
+    scorer_of: Callable[[str], CustomMetric | None] | None = None,
+) -> list[Metric | CustomMetric]:
     """Make metrics from names or aliases.
 
     'ndcg@1,3' means NDCG@1 and NDCG@3, and 'None' no metric. An unknown name is left
@@ -148,9 +149,10 @@ def make(
     metric that does not fit the task raises ValueError. If the task ``classifies``,
     the names of a metric for two classes and for more classes are interchangeable.
     ``ranks``: whether there are queries. ``link`` is the function from raw scores to
-    predictions; None: metrics get raw scores.
+    predictions; None: metrics get raw scores. ``scorer_of`` returns the metric that
+    other names stand for, or None.
     """
-    made: list[Metric] = []
+    made: list[Metric | CustomMetric] = []
     synonyms = _CLASS_SYNONYMS[n_scores > 1] if classifies else {}
     tasks = _tasks(settings, n_scores, ranks)
     # The levels that each metric already has from earlier names; {None}: no levels.
@@ -162,17 +164,12 @@ def make(
         name, levels = _name_and_levels(lower, synonyms)
         task = None if name is None else METRICS[name].task
         is_foreign = lower in other_libraries.ACCEPTED_METRICS
+        scorer = scorer_of(passed) if name is None and scorer_of else None
+        if scorer is not None:
+            made.append(scorer)
+            continue
         if name is None or (is_foreign and task not in tasks):
-            advice = (
-                f"{_advice(passed, tasks)} Use one of {', '.join(METRICS)},"
-                " or a function."
-            )
-            unknown = f"metric {passed!r} is not known"
-            if refuses_unknown:
-                message = f"{unknown}, so early stopping would use other metrics."
-                refuse(ValueError(message + advice), "It has no effect.")
-            else:
-                warn_unused(f"{unknown} and has no effect.{advice}")
+            _report_unknown(passed, tasks, refuses_unknown=refuses_unknown)
             continue
         if task not in tasks:
             fitting = [other for other, spec in METRICS.items() if spec.task in tasks]
@@ -191,6 +188,17 @@ def make(
             before.add(None)
             made.append(Metric(name, settings, link))
     return made
+
+
+def _report_unknown(name: str, tasks: Sequence[str], *, refuses_unknown: bool) -> None:
+    """Warn of an unknown name, or refuse it; see `make`."""
+    advice = f"{_advice(name, tasks)} Use one of {', '.join(METRICS)}, or a function."
+    unknown = f"metric {name!r} is not known"
+    if refuses_unknown:
+        message = f"{unknown}, so early stopping would use other metrics."
+        refuse(ValueError(message + advice), "It has no effect.")
+    else:
+        warn_unused(f"{unknown} and has no effect.{advice}")
 
 
 def _advice(unknown: str, tasks: Sequence[str]) -> str:

@@ -43,7 +43,8 @@ X : array-like or data frame of shape (n_samples, n_features), or Dataset
     ``init_score`` and ``qid`` may be names of columns.
 y : array-like of shape (n_samples,), default=None
     The target: numbers for a regressor, labels of any type for a classifier,
-    relevance grades (0, 1, 2, ...) for a ranker. None if ``X`` is a `Dataset`.
+    relevance grades (0, 1, 2, ...) for a ranker. Several targets, and soft labels of a
+    classifier, have a column each. None if ``X`` is a `Dataset`.
 sample_weight : array-like of shape (n_samples,), default=None
     Weights of the rows. A row of weight 2 counts as two copies of the row, and a
     row of weight 0 is ignored.
@@ -81,10 +82,10 @@ eval_group : list of array-like, default=None
 eval_qid : list of array-like, default=None
     Query ids of the rows of each evaluation set.
 eval_metric : str, callable or list of them, default=None
-    Metrics in addition to the parameter ``metric``: names, or functions of
-    ``y_true``, ``y_pred`` and, if they take more arguments, ``weight`` and
-    ``group``, that return ``(name, value, is_higher_better)`` or a list of them.
-    ``y_pred`` are predictions, or raw scores if the objective is a function.
+    Metrics in addition to the parameter ``metric``: names, scikit-learn's scorers, or
+    functions of ``y_true``, ``y_pred`` and, if they take more, ``weight`` and ``group``
+    that return ``(name, value, is_higher_better)`` or a list of them. ``y_pred`` are
+    predictions, or raw scores if the objective is a function.
 eval_at : int or list of int, default=None
     For the metrics 'ndcg' and 'map': the numbers k of top documents. None means the
     parameter ``eval_at``.

@@ -1169,8 +1169,8 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             None,
             METRIC,
             """
-            Metrics to compute on the evaluation sets. None: the default metric of the
-            objective. 'None': no metric.
+            Metrics to compute on the evaluation sets: names, functions or scorers of
+            scikit-learn. None: the default metric of the objective. 'None': no metric.
             """,
             advice=(
                 "Set it if you judge models by another metric than the "

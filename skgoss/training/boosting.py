@@ -57,8 +57,9 @@ class Boosting(ScoredRounds):
     Boosting starts from the best constant, in addition to ``init_score``, of shape
     (n_scores, n_rows). The trees include the constant, but not these scores. If they
     are those of ``init_ensemble``, an earlier model, the trees include that model's
-    trees, and there is no constant. Linear leaves need ``raw``, the values of the rows.
-    In ``settings``, columns are numbers, not names.
+    trees, and there is no constant. If the fit ``continues`` that of the earlier model,
+    objectives draw the random numbers of its later rounds. Linear leaves need ``raw``,
+    the values of the rows. In ``settings``, columns are numbers, not names.
     """
 
     # Whether the grower may add the values of new trees to the training scores itself.
@@ -78,6 +79,7 @@ class Boosting(ScoredRounds):
         init_score: Floats | None = None,
         sets: Sequence[EvaluationSet] = (),
         init_ensemble: Ensemble | None = None,
+        continues: bool = False,
         raw: RawColumns | None = None,
         make_training_set: Callable[[], EvaluationSet] | None = None,
     ) -> None:
@@ -91,7 +93,7 @@ class Boosting(ScoredRounds):
         self.settings = self._effective_settings(settings)
         super().__init__(n_threads, make_training_set, sets)
         self.partition = objective.partition
-        self.init_ensemble = init_ensemble
+        self.init_ensemble, self.continues = init_ensemble, continues
         self.first_round = 0 if init_ensemble is None else init_ensemble.n_rounds
         self.init_score = init_score
         self.has_default_start = init_score is None
@@ -521,7 +523,8 @@ class Boosting(ScoredRounds):
         index: int,
     ) -> None:
         """Write the derivatives of a round; ``index`` does not count earlier ones."""
-        index += self.first_round
+        if self.continues:
+            index += self.first_round
         self.objective.gradients(scores, gradient, hessian, n_threads, index)
 
     def _leaf_models(self) -> LeafModels | None:

@@ -37,7 +37,8 @@ class FitSetup:
     """Everything that a fit needs in addition to its rows.
 
     A round has ``n_scores`` trees. ``make_metrics`` returns the metrics of evaluation
-    sets, always the same ones, and ``init_ensemble`` has the trees of ``init_model``.
+    sets, always the same ones, and ``init_ensemble`` has the trees of ``init_model``,
+    whose fit ``continues`` or not.
     ``build_bins`` replaces `BinnedDataset.build`.
     """
 
@@ -47,6 +48,7 @@ class FitSetup:
     n_threads: int
     init_ensemble: Ensemble | None = None
     build_bins: Callable[..., BinnedDataset] = BinnedDataset.build
+    continues: bool = False
 
     @property
     def has_functions(self) -> bool:
@@ -88,6 +90,7 @@ class FitSetup:
             init_score=init_score,
             sets=evaluation_sets,
             init_ensemble=self.init_ensemble,
+            continues=self.continues,
             raw=raw,
             make_training_set=lambda: EvaluationSet(
                 "training", rows, is_training=True, metrics=make_metrics()

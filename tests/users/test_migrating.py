@@ -225,6 +225,10 @@ init_score of the training set alone:
     fit/evaluation_sets_without_the_start_scores_that_the_training_set_has
 init_model whose raw scores have another meaning:
     fit/scores_of_another_kind_to_continue_from
+probabilities of several classes as labels:
+    fit/it_learns_the_probabilities_not_the_labels
+warm_start, and scorers as metrics: fit/two_fits_are_one
+    objectives/names_of_scorers_of_classes
 init_score with init_model: booster/init_model_replaces_init_score
     training/an_earlier_model_replaces_start_scores
 leaf size limits: project/no_leaf_has_fewer_rows no_leaf_has_less_curvature

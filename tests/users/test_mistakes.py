@@ -242,7 +242,7 @@ MISTAKES = {
     "classifier().fit(X, y, eval_set={'a': (X, y)})": ("[(X, y)]", "got dict"),
     "classifier().fit(X, y, eval_set=[(X[:5], y)])": ("set 'valid_0'", "[5, 60]"),
     "classifier().fit(X, y, eval_set=[(X, y + 7)])": ("eval_y", "[7, 8]"),
-    "classifier().fit(X, y, eval_set=[(X, y)], eval_metric='accuracy')": (
+    "train(BINARY | {'metric': 'accuracy'}, Dataset(X, label=y))": (
         "'accuracy'",
         "'binary_error'",
         "1 - accuracy",
@@ -252,7 +252,8 @@ MISTAKES = {
         "'acuracy' is not known",
         "'binary_error'",
     ),
-    "classifier().fit(X, y, eval_set=[(X, y)], eval_metric='f1')": ("a function",),
+    "classifier().fit(X, y, eval_set=[(X, y)], eval_metric='mcc')": ("a function",),
+    "regressor().fit(X, r, eval_set=[(X, r)], eval_metric='f1')": ("a function",),
     "classifier().fit(X, y, eval_set=[(X, y)], eval_metric='roc-auc')": ("use 'auc'",),
     "classifier().fit(X, y, eval_set=[(X, y)], eval_metric='Log-Loss')": ("_logloss'",),
     "regressor().fit(X, r, eval_set=[(X, r)], eval_metric='max_error')": ("function",),
@@ -433,7 +434,8 @@ MISTAKES = {
     "Dataset('no.csv').construct()": ("No such file", "no.csv"),
     "train(BINARY, 'train.csv')": ("train_set", "got str", "Dataset(X, label=y)"),
     "classifier().fit(frame, y, eval_set=[(X, y)])": ("set 'valid_0' has no column",),
-    "regressor(metric=scorer).fit(X, r, eval_set=[(X, r)])": ("a scorer of scikit-",),
+    "regressor(objective=scorer).fit(X, r)": ("a scorer of scikit-",),
+    "train({}, Dataset(X, label=r), feval=scorer)": ("a scorer of scikit-",),
     "classifier(metric='loglos').fit(X, y, eval_set=[(X, y)])": ("'binary_logloss'?",),
     # Arguments of cv
     "cv(BINARY, X, y)": ("train_set of cv", "numpy.ndarray", "Dataset(X, label=y)"),
@@ -529,8 +531,8 @@ MISTAKES = {
     "classifier(min_child_samples=0.1).fit(X, y)": ("'min_child_samples'", "an int"),
     "classifier(colsample_bytree='sqrt').fit(X, y)": ("'colsample_bytree'", "(0, 1]"),
     "classifier(class_weight={'0': 1, '1': 2}).fit(X, y)": ("[0, 1]", "['0', '1']"),
-    "classifier(metric='balanced_accuracy').fit(X, y, eval_set=[(X, y)])": (
-        "For 'balanced_accuracy', use a function of labels",
+    "classifier(metric='brier_score').fit(X, y, eval_set=[(X, y)])": (
+        "For 'brier_score', use a function of labels",
     ),
     "classifier(metric='pr_auc').fit(X, y, eval_set=[(X, y)])": ("average_precision",),
     "classifier(metric='roc_auc_score').fit(X, y, eval_set=[(X, y)])": ("use 'auc'",),

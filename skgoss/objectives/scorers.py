@@ -1,0 +1,120 @@
+"""scikit-learn's scorers as metrics: they get the predictions of each round."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import get_config
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.metrics import get_scorer, get_scorer_names
+from sklearn.utils.metadata_routing import get_routing_for_object
+
+from skgoss.objectives.eval_data import EvalData
+from skgoss.objectives.link import Link
+from skgoss.objectives.metrics import CustomMetric
+from skgoss.objectives.user_functions import predictions
+
+Floats = NDArray[np.float64]
+
+
+class _Predicted(BaseEstimator):
+    """Stands for the fitted estimator: its predictions for any rows are those passed.
+
+    ``predicted`` has the shape (n_rows,) or (n_rows, n_classes).
+    """
+
+    def __init__(self, predicted: Floats) -> None:
+        self.predicted = predicted
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+
+class _Regressor(RegressorMixin, _Predicted):
+    def predict(self, X: Any) -> Floats:
+        return self.predicted
+
+
+class _Classifier(ClassifierMixin, _Predicted):
+    def __init__(self, predicted: Floats, classes: NDArray[Any]) -> None:
+        super().__init__(predicted)
+        self.classes_ = classes
+
+    def predict_proba(self, X: Any) -> Floats:
+        p = self.predicted
+        return p if p.ndim == 2 else np.column_stack([1.0 - p, p])
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+
+class ScorerMetric(CustomMetric):
+    """A metric by an object of ``make_scorer``, or by the name of one.
+
+    ``classes`` are the labels; None if the target holds numbers. A name is the score,
+    of which higher is better. Otherwise, the value is that of the scorer's function.
+    The scorer gets the weights of the rows if it asks for them.
+    """
+
+    def __init__(self, scorer: Any, link: Link, classes: NDArray[Any] | None) -> None:
+        is_name = isinstance(scorer, str)
+        self.function = get_scorer(scorer) if is_name else scorer
+        self.maximize = is_name or scorer._sign > 0
+        self.name = scorer if is_name else scorer._score_func.__name__
+        self.link, self.classes = link, classes
+        self.takes_weight = _takes_weight(self.function)
+
+    def _returned(self, data: EvalData) -> tuple[str, float, bool]:
+        if data.y.ndim == 2:
+            raise ValueError(
+                f"The scorer {self.name!r} needs labels or numbers, but y of an"
+                " evaluation set has several columns. Pass a function of targets and"
+                " predictions instead."
+            )
+        predicted, y, estimator = predictions(data.scores), data.y.copy(), None
+        if self.classes is None:
+            estimator = _Regressor(predicted)
+        else:
+            estimator = _Classifier(predicted, self.classes)
+            y = self.classes[y.astype(np.intp)]
+        weights = {}
+        if self.takes_weight and data.weight is not None:
+            weights["sample_weight"] = data.weight.copy()
+        try:
+            # The rows are not needed: their predictions are known.
+            score = self.function(estimator, np.empty((len(y), 0)), y, **weights)
+        except ValueError as error:
+            raise ValueError(f"The scorer {self.name!r} failed: {error}") from error
+        return self.name, score if self.maximize else -score, self.maximize
+
+
+def is_scorer(metric: Any) -> bool:
+    """Whether a metric is an object that ``make_scorer`` returns."""
+    return hasattr(metric, "_score_func")
+
+
+def named(name: str, link: Link, classes: NDArray[Any] | None) -> ScorerMetric | None:
+    """The metric by scikit-learn's scorer of this name.
+
+    None if there is none, or if it scores labels but the target holds numbers.
+    """
+    if name not in get_scorer_names():
+        return None
+    metric = ScorerMetric(name, link, classes)
+    numbers = np.linspace(0.5, 2.5, 5)
+    try:
+        if classes is None:
+            metric(EvalData(numbers, numbers[None], None, None, 1))
+    except ValueError:
+        return None
+    return metric
+
+
+def _takes_weight(scorer: Any) -> bool:
+    """Whether a scorer asks for weights, by scikit-learn's rules."""
+    if get_config()["enable_metadata_routing"]:
+        routing = get_routing_for_object(scorer)
+        return "sample_weight" in routing.consumes("score", ["sample_weight"])
+    return bool(scorer._accept_sample_weight())

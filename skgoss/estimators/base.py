@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from os import PathLike
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Self, Union
@@ -553,9 +553,8 @@ class LGBMModel(
     ) -> sklearn_private.RoundHooks:
         """What tells scikit-learn's callbacks, if there are any, of the rounds."""
         data = {"X": X, "y": y, "metadata": arguments.metadata}
-        n_rounds = None
-        if presets.knows_rounds(settings):
-            n_rounds = warm_start.n_planned(settings, arguments)
+        planned = warm_start.of_new_rounds(settings, arguments)
+        n_rounds = presets.planned_rounds(planned)
         return sklearn_private.RoundHooks(self, n_rounds, data)
 
     def _settings(self, X: Any, arguments: FitArguments) -> Settings:
@@ -587,17 +586,21 @@ class LGBMModel(
         earlier, record = arguments.init_model, self._record(settings.explicit)
         if arguments.continues:
             settings = warm_start.with_seeds(settings, earlier)
-        with warm_start.errors_of(arguments):
-            return entry.prepare(
-                sets,
-                arguments,
-                settings,
-                self._task(type(self).__name__),
-                init_model=earlier if earlier is None else init_model(earlier),
-                record=record,
-                n_threads=n_threads,
-                build_bins=build_bins,
-            )
+        prepare = partial(
+            entry.prepare,
+            sets,
+            arguments,
+            settings,
+            self._task(type(self).__name__),
+            init_model=earlier if earlier is None else init_model(earlier),
+            record=record,
+            n_threads=n_threads,
+            build_bins=build_bins,
+        )
+        if not arguments.continues:
+            return prepare()
+        with warm_start.errors_of_continued_fit():
+            return prepare()
 
     def _keep(
         self, model: FittedModel, of_callbacks: Mapping[str, Any] = MappingProxyType({})

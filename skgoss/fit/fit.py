@@ -236,8 +236,9 @@ def _setup(data: FitData, n_threads: int, build_bins: BuildBins) -> FitSetup:
     # A program that only predicts does not load what grows trees.
     from skgoss.training.fit_setup import FitSetup, MultiOutputSetup
 
-    planned = warm_start.n_planned(data.settings, data.arguments)
-    settings = data.settings.replaced(n_estimators=planned)
+    settings = data.settings
+    if data.arguments.continues:
+        settings = warm_start.of_new_rounds(settings, data.arguments)
     has_metrics = not (data.arguments.eval_metric is None and settings.metric is None)
     stopping = _stopping(data) if has_metrics else (False, False)
     of_metrics = *fit_metrics.READ(data), *stopping
@@ -412,7 +413,7 @@ class Fit:
             self.rounds,
             model,
             history=self.history,
-            earlier=self._earlier_metrics(),
+            earlier=self._earlier_metrics() if data.arguments.continues else None,
             callbacks=self.callbacks,
             after_round=ends if after_round or limit.has_end else None,
         )
@@ -438,15 +439,13 @@ class Fit:
         return prepared.fitted_model(trained, dataset, baseline)
 
     def _earlier_metrics(self) -> History:
-        """The metrics of the rounds of the last fit, if this one continues from it.
+        """The metrics of the rounds of the last fit, which this one continues.
 
         Empty if the metrics of the evaluation sets after the last one differ, because
         the sets are others.
         """
-        arguments, found = self.data.arguments, History()
-        if not arguments.continues:
-            return found
-        model: FittedModel = arguments.init_model
+        model: FittedModel = self.data.arguments.init_model
+        found: History = {}
         for name, metric, value, *_ in self.rounds.evaluate():
             values = model.history.get(name, {}).get(metric, [])[: model.n_rounds]
             is_long = len(values) == model.n_rounds

@@ -48,15 +48,6 @@ def by_functions(
     return found
 
 
-def _scorer_link(
-    task: Task, outputs: Sequence[Output], link: Link, n_scores: int
-) -> Link | None:
-    """The link of the predictions that scorers get; None if there can be no scorer."""
-    has_one_score = n_scores == 1 or task.classes is not None
-    is_estimator = not (task.functions_take_dataset or outputs)
-    return link if is_estimator and has_one_score else None
-
-
 # What the metrics of a `FitData` depend on. They do not hold the data, which may be
 # freed before them.
 READ = attrgetter(
@@ -93,7 +84,9 @@ def make(
     # Named metrics treat raw scores of a function as those of the usual objective.
     is_usual = callable(objective) and usual is not None
     named_link = objectives.make_link(cast(str, usual)) if is_usual else link
-    scorer_link = _scorer_link(task, outputs, named_link, n_scores)
+    is_estimator = not (task.functions_take_dataset or outputs)
+    may_score = is_estimator and (n_scores == 1 or task.classes is not None)
+    scorer_link = named_link if may_score else None
     if outputs:
         by_name = output_metrics.make(
             words,

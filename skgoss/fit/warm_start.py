@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
 
 from skgoss import parameters
 from skgoss.fit.arguments import FitArguments, InputSet
@@ -115,13 +114,13 @@ def with_seeds(settings: Settings, model: FittedModel) -> Settings:
 
 
 @contextmanager
-def errors_of(arguments: FitArguments) -> Iterator[None]:
+def errors_of_continued_fit() -> Iterator[None]:
     """Say in errors of the `with` body that the fit continues from the last one."""
     try:
         yield
     except (TypeError, ValueError) as error:
         # Errors of other types are not made from a message.
-        if not (arguments.continues and type(error) in (TypeError, ValueError)):
+        if type(error) not in (TypeError, ValueError):
             raise
         text = str(error).rstrip().replace("init_model", "the last fit")
         if text.startswith("the"):
@@ -131,9 +130,7 @@ def errors_of(arguments: FitArguments) -> Iterator[None]:
         ) from error
 
 
-def n_planned(settings: Settings, arguments: FitArguments) -> int:
-    """The number of rounds to grow: those of the last fit count if it continues."""
-    n_rounds: Any = settings.n_estimators
-    if arguments.continues:
-        n_rounds -= arguments.init_model.n_rounds
-    return int(n_rounds)
+def of_new_rounds(settings: Settings, arguments: FitArguments) -> Settings:
+    """The options of the rounds to grow, without those of the last fit."""
+    n_rounds = arguments.init_model.n_rounds if arguments.continues else 0
+    return settings.replaced(n_estimators=settings.n_estimators - n_rounds)

@@ -409,6 +409,7 @@ def search(
     return first._replace(space=space, n_batches=_MAX_BATCHES, patience=_PATIENCE)
 
 
-def knows_rounds(settings: Settings) -> bool:
-    """Whether the maximum number of rounds of a fit does not depend on the data."""
-    return settings.preset is None and settings.folds is None
+def planned_rounds(settings: Settings) -> int | None:
+    """The maximum number of rounds of a fit; None if folds or a search find it."""
+    is_open = settings.preset is not None or settings.folds is not None
+    return None if is_open else settings.n_estimators

@@ -79,28 +79,30 @@ class BestRound(Listener):
 
     def __call__(self, env: CallbackEnv) -> None:
         results = env.evaluation_result_list
+        rounds = [(env.iteration, results)]
         if env.iteration == env.begin_iteration:
             self._begin(results, self._watched(env))
-            for iteration in range(env.begin_iteration if self.earlier else 0):
-                self._compare(iteration, self._earlier_results(results, iteration))
-        self._compare(env.iteration, results)
+            if self.earlier:
+                rounds = [*self._earlier_rounds(results, env.iteration), *rounds]
+        for iteration, measured in rounds:
+            for dataset, metric, value, *_ in measured:
+                watch = self.watches.get((dataset, metric))
+                if watch is not None:
+                    watch.update(iteration, value, measured)
 
-    def _compare(self, iteration: int, results: list[EvalResult]) -> None:
-        """Compare the metrics of a round with the best ones."""
-        for dataset, metric, value, *_ in results:
-            watch = self.watches.get((dataset, metric))
-            if watch is not None:
-                watch.update(iteration, value, results)
-
-    def _earlier_results(
-        self, results: list[EvalResult], iteration: int
-    ) -> list[EvalResult]:
-        """The metrics of a round before the first one, in the order of ``results``."""
+    def _earlier_rounds(
+        self, results: list[EvalResult], n_rounds: int
+    ) -> list[tuple[int, list[EvalResult]]]:
+        """The metrics of the rounds before the first one, in the order of its own."""
         history = self.earlier or {}
-        return [
-            EvalResult(name, metric, history[name][metric][iteration], maximize)
-            for name, metric, _, maximize, *_ in results
-        ]
+
+        def measured(iteration: int) -> list[EvalResult]:
+            return [
+                EvalResult(name, metric, history[name][metric][iteration], maximize)
+                for name, metric, _, maximize, *_ in results
+            ]
+
+        return [(iteration, measured(iteration)) for iteration in range(n_rounds)]
 
     def at_end(self) -> EarlyStopException | None:
         """Keep the rounds up to the best one."""

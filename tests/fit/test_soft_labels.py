@@ -260,6 +260,15 @@ def test_models_are_saved_and_continued(k, tmp_path, lightgbm):
 
 
 @CLASSES
+def test_onnx(k):
+    sessions = pytest.importorskip("helpers.onnx_sessions")
+    model = classifier(folds=3).fit(X, SOFT[k])
+    labels, probabilities = sessions.run(model, X)
+    sessions.assert_same(probabilities, model.predict_proba(X))
+    np.testing.assert_array_equal(labels, model.predict(X))
+
+
+@CLASSES
 def test_shap_values_sum_to_raw_scores(k):
     model = classifier().fit(X, SOFT[k])
     contributions = model.predict(X, pred_contrib=True).reshape(N_ROWS, -1, 6)

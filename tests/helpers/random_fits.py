@@ -369,6 +369,7 @@ WITHOUT: dict[str, str] = {
     "lambdarank_position_bias_regularization": "only a Dataset has positions",
     "importance_type": _MODEL,
     "verbosity": _MODEL,
+    "warm_start": "a first fit has nothing to continue from",
     "time_limit": "it ends by the clock",
     "date_features": "the columns of cases are not dates",
     "pair_features": "its tests compare it with a fit of the same columns",

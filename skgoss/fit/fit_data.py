@@ -772,6 +772,13 @@ def _warn_of_other_scores(init_model: FittedModel, objective: Any, link: Link) -
         )
 
 
+def read_columns(
+    training: InputSet, arguments: FitArguments, settings: Settings, task: Task
+) -> tuple[FitData, Rows]:
+    """Read the columns of a training set without targets."""
+    return FitData(training, arguments, settings, task, None)._with_columns()
+
+
 def read(
     training: InputSet,
     arguments: FitArguments,

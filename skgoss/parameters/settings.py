@@ -238,6 +238,12 @@ def _check_together(options: Mapping[str, Any], owner: str) -> None:
         )
     if options["multi_strategy"] == "multi_output_tree":
         _check_shared_trees(options, owner)
+    if options["memory_limit"] is not None and options["preset"] is not None:
+        raise ValueError(
+            f"The 'memory_limit' parameter of {owner} cannot be used with"
+            f" preset={options['preset']!r}, which chooses its options while it runs."
+            " Set memory_limit=None, or leave preset out and pass options."
+        )
 
 
 def _check_shared_trees(options: Mapping[str, Any], owner: str) -> None:

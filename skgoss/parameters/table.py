@@ -1391,6 +1391,19 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             is_added=True,
         ),
         _option(
+            "memory_limit",
+            None,
+            optional(POSITIVE),
+            """
+            Memory that a fit may need in addition to ``X``, in bytes, such as 8e9. If
+            its estimate is larger, ``fit`` raises MemoryError before it bins the rows.
+            ``estimate_memory`` returns the estimate. Not with a ``preset``, which
+            chooses its options while it runs.
+            """,
+            advice="Set it if the process would be ended for using too much memory.",
+            is_added=True,
+        ),
+        _option(
             "verbosity",
             -1,
             ANY_INT,

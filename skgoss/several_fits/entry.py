@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from skgoss.fit import fit_data, held_out, pair_features, unused_options
+from skgoss.fit import fit_data, held_out, memory, pair_features, unused_options
 from skgoss.fit.arguments import FitArguments, InputSet
 from skgoss.fit.fit import BuildBins, Fit, PreparedFit
 from skgoss.fit.fit_data import FitData
@@ -58,6 +58,7 @@ def prepare(
     data = fit_data.read(
         training, arguments, settings, task, init_model, searches, is_evaluated
     )
+    memory.check(data, others, n_threads)
     if data.settings.pair_features and not arguments.continues:
         prepared = PreparedFit.from_data(data, record, n_threads, limit=limit)
         data, build_bins = pair_features.added(prepared).data, None

@@ -372,6 +372,7 @@ WITHOUT: dict[str, str] = {
     "warm_start": "a first fit has nothing to continue from",
     "time_limit": "it ends by the clock",
     "date_features": "the columns of cases are not dates",
+    "memory_limit": "it raises an error, or has no effect",
     "pair_features": "its tests compare it with a fit of the same columns",
 }
 

@@ -35,7 +35,7 @@ def test_names_are_lightgbm_s(lightgbm):
         *("class_weight", "importance_type", "max_conflict_rate"),
         *("validation_fraction", "refit", "folds", "preset"),
         *("multi_strategy", "pair_features", "date_features", "time_limit"),
-        "warm_start",
+        *("warm_start", "memory_limit"),
     }
     for option in OPTIONS:
         if option.name not in not_theirs:

@@ -21,10 +21,10 @@ from instrumented import ROOT
 
 ENGINE = ROOT / "skgoss" / "_engine"
 
-# What wheels are built for; the names are those of Zig.
+# What wheels are built for; the names are those of Zig, with the oldest macOS.
 TARGETS = (
     *("x86_64-linux-gnu", "x86_64-linux-musl", "aarch64-linux-gnu"),
-    *("aarch64-linux-musl", "x86_64-macos", "aarch64-macos"),
+    *("aarch64-linux-musl", "x86_64-macos.10.13", "aarch64-macos.11.0"),
     *("x86_64-windows-gnu", "aarch64-windows-gnu"),
 )
 # What Python's headers must say of Windows instead of what they say of this machine.

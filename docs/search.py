@@ -15,6 +15,20 @@ BUILT = Path(__file__).parent / "_build"
 # What users search for, and the page, or its heading, that comes first: `pages.py` adds
 # it to the index of the site.
 SEARCHED = {
+    "NaN": "scikit-learn#Missing values",
+    "learning rate": "parameters#`learning_rate`",
+    "GPU cuda": "install#Threads and GPUs",
+    "predict one row fast": "serving#Latency of single predictions",
+    "time budget": "accuracy#Longer searches, time limits and Ctrl-C",
+    "warm start": "models#Continue training",
+    "group kfold": "evaluation#Folds",
+    "categorical with many levels": "categories#Categorical or one-hot columns?",
+    "memory": "questions#A fit needs too much memory",
+    "memory limit": "questions#A fit needs too much memory",
+    "AutoGluon": "tools#Memory estimates for AutoML",
+    "maintainer": "project#Become a maintainer",
+    "roadmap": "project#What version 1.0 needs",
+    "stable": "project#What stays stable",
     "learning_rate": "parameters#`learning_rate`",
     "monotone_constraints": "parameters#`monotone_constraints`",
     "n_estimators": "parameters#`n_estimators`",

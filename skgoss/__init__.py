@@ -74,6 +74,12 @@ __all__ = [
     "train",
 ]
 
+# The public modules, some of which are imported on first access.
+_MODULES = [
+    *("basic", "callback", "compat", "engine", "model_selection", "plotting"),
+    *("preprocessing", "sklearn"),
+]
+
 __version__: str
 
 
@@ -99,4 +105,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, "compat", "model_selection", "plotting"})
+    return sorted({*__all__, *_MODULES, "__version__"})

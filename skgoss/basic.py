@@ -2,9 +2,11 @@
 
 from typing import Any
 
-from skgoss.booster.booster import Booster as Booster
-from skgoss.dataset.dataset import Dataset as Dataset
-from skgoss.sources.sequences import Sequence as Sequence
+from skgoss.booster.booster import Booster
+from skgoss.dataset.dataset import Dataset
+from skgoss.sources.sequences import Sequence
+
+__all__ = ["Booster", "Dataset", "LGBMDeprecationWarning", "LightGBMError", "Sequence"]
 
 # The errors that LightGBM raises as its own are ValueErrors here.
 LightGBMError = ValueError
@@ -19,3 +21,7 @@ def restored_booster(state: dict[str, Any]) -> Booster:
     booster = Booster.__new__(Booster)
     booster.__setstate__(state)
     return booster
+
+
+def __dir__() -> list[str]:
+    return __all__

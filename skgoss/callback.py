@@ -21,3 +21,7 @@ __all__ = [
     "record_evaluation",
     "reset_parameter",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

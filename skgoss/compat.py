@@ -36,3 +36,7 @@ def __getattr__(name: str) -> Any:
     import pandas
 
     return getattr(pandas, name.removeprefix("pd_"))
+
+
+def __dir__() -> list[str]:
+    return __all__

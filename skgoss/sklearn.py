@@ -16,3 +16,7 @@ def new_estimator(name: str) -> Any:
     """The estimator of a pickle that `skgoss.as_lightgbm` has written, still empty."""
     kind = globals()[name]
     return kind.__new__(kind)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -35,16 +35,20 @@ def estimators(X: NDArray[np.float64], y: NDArray[np.float64]) -> None:
     """Fits and predictions."""
     model: LGBMRegressor = LGBMRegressor(n_estimators=10, objective="huber").fit(X, y)
     model.fit(X, y, sample_weight=y, eval_set=[(X, y)], callbacks=[early_stopping(5)])
-    values: NDArray[np.float64] = np.asarray(model.predict(X))
+    values: NDArray[np.float64] = model.predict(X)
+    leaves = model.predict(X, pred_leaf=True)
+    n_bytes: int = model.estimate_memory(X, y)
     for staged in model.staged_predict(X):
         values = staged
     classifier = LGBMClassifier(class_weight="balanced").fit(X, y > 0)
-    shares: NDArray[np.float64] = np.asarray(classifier.predict_proba(X))
+    shares: NDArray[np.float64] = classifier.predict_proba(X, raw_score=True)
     ranker: LGBMRanker = LGBMRanker().fit(X, y, group=[len(y)])
     booster: Booster = ranker.booster_
     ends: NDArray[np.float64] = model.predict_interval(X, coverage=[0.5, 0.9])
     sets: NDArray[np.bool_] = classifier.predict_set(X, coverage=0.9)
-    print(values, shares, ends, sets, booster.feature_importance().sum())
+    print(
+        values, leaves, n_bytes, shares, ends, sets, booster.feature_importance().sum()
+    )
     pairs: PairFeatures = PairFeatures("sums", columns=["a", 1]).fit(X, y)
     made: NDArray[np.float64] = np.asarray(pairs.transform(X))
     print(made, pairs.get_feature_names_out())
@@ -93,6 +97,8 @@ def mistakes(X: NDArray[np.float64], y: NDArray[np.float64]) -> None:
     """What a checker must refuse: a signature of `Any` would accept it."""
     LGBMRegressor(n_estimators="many")  # type: ignore[arg-type]
     LGBMRegressor().fit(X, y, eval_names=1)  # type: ignore[arg-type]
+    text: str = LGBMRegressor().predict(X)  # type: ignore[assignment]
+    print(text)
     Dataset(X, target=y)  # type: ignore[call-arg]
     train({}, Dataset(X, y), num_boost_round="many")  # type: ignore[arg-type]
     early_stopping()  # type: ignore[call-arg]

@@ -75,7 +75,7 @@ class BoosterModel(MissingNameHints):
 
         Parameters
         ----------
-        ... : see https://skgoss.github.io/skgoss/api.html
+        ... : arguments, which ``help`` describes
 
         Returns
         -------
@@ -120,7 +120,7 @@ class BoosterModel(MissingNameHints):
 
         Parameters
         ----------
-        ... : see https://skgoss.github.io/skgoss/api.html
+        ... : arguments, which ``help`` describes
 
         Returns
         -------
@@ -357,7 +357,7 @@ class BoosterModel(MissingNameHints):
 
         Parameters
         ----------
-        ... : see https://skgoss.github.io/skgoss/api.html
+        ... : arguments, which ``help`` describes
 
         Raises
         ------
@@ -388,7 +388,7 @@ class BoosterModel(MissingNameHints):
 
         Parameters
         ----------
-        ... : see https://skgoss.github.io/skgoss/api.html
+        ... : arguments, which ``help`` describes
 
         Returns
         -------

@@ -92,7 +92,7 @@ class CVBooster:
 
         Parameters
         ----------
-        ... : see https://skgoss.github.io/skgoss/api.html
+        ... : arguments, which ``help`` describes
 
         Returns
         -------
@@ -147,7 +147,7 @@ class CVBooster:
 
         Parameters
         ----------
-        ... : see https://skgoss.github.io/skgoss/api.html
+        ... : arguments, which ``help`` describes
         """
         text = self.model_to_string(num_iteration, start_iteration, importance_type)
         with disk.atomic_write(filename) as file:

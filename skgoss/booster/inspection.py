@@ -116,7 +116,7 @@ class TreeInspection(BoosterModel):
 
         Parameters
         ----------
-        ... : see https://skgoss.github.io/skgoss/api.html
+        ... : arguments, which ``help`` describes
         importance_type : {'split', 'gain', 'cover'}, default='split'
             What ``feature_importances`` measure: see `feature_importance`. They are
             whole numbers.

@@ -12,3 +12,7 @@ except ModuleNotFoundError as error:
     raise optional.missing("skgoss.dask", "dask", "distributed") from error
 
 __all__ = ["DaskLGBMClassifier", "DaskLGBMRanker", "DaskLGBMRegressor"]
+
+
+def __dir__() -> list[str]:
+    return __all__

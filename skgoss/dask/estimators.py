@@ -50,12 +50,12 @@ model of `{local}` on the same rows, in the order of the partitions.
 Parameters
 ----------
 {client}
-... : see https://skgoss.github.io/skgoss/parameters.html
+... : options, which ``help`` and docs/parameters.md describe
 
 Attributes
 ----------
 {client_}
-{classes}... : see https://skgoss.github.io/skgoss/api.html
+{classes}... : attributes of the fitted model, which ``help`` describes
 
 See Also
 --------

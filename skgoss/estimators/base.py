@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from os import PathLike
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, Self, Union
+from typing import TYPE_CHECKING, Any, Literal, Self, Union, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -75,11 +75,11 @@ class LGBMModel(
 
     Parameters
     ----------
-    ... : all, see https://skgoss.github.io/skgoss/parameters.html
+    ... : all options, which ``help`` and docs/parameters.md describe
 
     Attributes
     ----------
-    ... : see https://skgoss.github.io/skgoss/api.html
+    ... : attributes of the fitted model, which ``help`` describes
 
     See Also
     --------
@@ -496,7 +496,24 @@ class LGBMModel(
         groups: ArrayLike | None = None,
         time: ArrayLike | None = None,
     ) -> Self:
-        """Fit the model: see https://skgoss.github.io/skgoss/api.html."""
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+            The training rows. Numbers are not copied.
+        y : array-like of shape (n_samples,)
+            The targets: numbers.
+        ... : arguments, which ``help`` describes: weights of rows, evaluation sets
+            (``eval_X`` and ``eval_y``, or ``eval_set``) and early stopping on them,
+            names and categories of columns, callbacks, an ``init_model`` to continue
+            from, and ``groups`` or ``time`` of rows for choices inside the fit.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
         arguments = FitArguments(
             sample_weight=sample_weight,
             init_score=init_score,
@@ -561,35 +578,21 @@ class LGBMModel(
     ) -> int:
         """Estimate the memory that ``fit`` needs in addition to ``X``, without a fit.
 
-        It is the peak of the memory of the process during ``fit`` minus that before,
-        usually within 20%. Some of the rows of ``X`` are binned to compute it, which
-        takes a small part of the time of a fit.
+        Usually, it is within 20% of the peak. Some rows are binned to compute it.
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_features), or that shape
-            The rows to learn from. A tuple (n_samples, n_features) stands for columns
-            of float64 without ties; other columns often need less.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
-            Their labels or targets, to count classes and targets. None: there are
-            ``n_classes``, or one target.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Whether the rows have weights.
+        X, y, sample_weight, eval_X : as in `fit`
+            ``X`` and ``eval_X`` may be shapes: (n_samples, n_features) stands for
+            columns of float64 without ties.
         n_classes : int, default=None
             The number of classes if ``y`` is None. None: two.
-        eval_X : array-like or data frame, or the shape of one, default=None
-            The rows of the evaluation set.
 
         Returns
         -------
         int
-            The number of bytes. With early stopping, all ``n_estimators`` rounds are
-            counted.
-
-        Raises
-        ------
-        ValueError
-            If there is a ``preset``, which chooses its options while it runs.
+            The number of bytes, with all ``n_estimators`` rounds. There is a ValueError
+            with a ``preset``, which chooses its options while it runs.
 
         Examples
         --------
@@ -607,11 +610,11 @@ class LGBMModel(
         n_threads = thread_counts.n_threads(settings.n_jobs)
         task = self._task(type(self).__name__)
         n_scores, n_outputs = memory.trees_of_round(settings, task, y, n_classes)
-        layout, settings = memory.layout_of(X, settings, task, n_threads)
+        layout, n_rows, settings = memory.layout_of(X, settings, task, n_threads)
         size = memory.FitSize(
             layout,
             settings.replaced(objective=settings.objective or task.default_objective),
-            memory.n_rows_of(X),
+            n_rows,
             n_threads,
             n_scores,
             n_outputs,
@@ -717,6 +720,38 @@ class LGBMModel(
 
     # --- Predictions ------------------------------------------------------------------
 
+    @overload
+    def predict(
+        self,
+        X: ArrayLike,
+        raw_score: bool = ...,
+        start_iteration: int = ...,
+        num_iteration: int | None = ...,
+        pred_leaf: Literal[False] = ...,
+        pred_contrib: Literal[False] = ...,
+        validate_features: bool = ...,
+        *,
+        pred_interactions: Literal[False] = ...,
+        to_parquet: None = ...,
+        **kwargs: Any,
+    ) -> NDArray[Any]: ...
+
+    @overload
+    def predict(
+        self,
+        X: ArrayLike,
+        raw_score: bool = ...,
+        start_iteration: int = ...,
+        num_iteration: int | None = ...,
+        pred_leaf: bool = ...,
+        pred_contrib: bool = ...,
+        validate_features: bool = ...,
+        *,
+        pred_interactions: bool = ...,
+        to_parquet: str | PathLike[str] | None = ...,
+        **kwargs: Any,
+    ) -> Any: ...
+
     @docstrings.describe_prediction
     def predict(
         self,
@@ -736,7 +771,9 @@ class LGBMModel(
 
         Parameters
         ----------
-        ... : see https://skgoss.github.io/skgoss/api.html
+        ... : arguments, which ``help`` describes: the rows ``X``, what to predict
+            (``raw_score``, leaves, SHAP values), which rounds (``start_iteration``,
+            ``num_iteration``), and a file for rows in batches (``to_parquet``)
 
         Returns
         -------
@@ -811,7 +848,7 @@ class LGBMModel(
 
         Parameters
         ----------
-        ... : see https://skgoss.github.io/skgoss/api.html
+        ... : arguments, which ``help`` describes
 
         Returns
         -------
@@ -845,7 +882,7 @@ class LGBMModel(
 
         Parameters
         ----------
-        ... : see https://skgoss.github.io/skgoss/api.html
+        ... : arguments, which ``help`` describes
 
         Returns
         -------

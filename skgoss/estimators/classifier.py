@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -51,7 +51,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
 
     Parameters
     ----------
-    ... : see https://skgoss.github.io/skgoss/parameters.html
+    ... : options, which ``help`` and docs/parameters.md describe
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         array for each column of ``y`` if there are several.
     n_classes_ : int or list of int
         The number of classes.
-    ... : see https://skgoss.github.io/skgoss/api.html
+    ... : attributes of the fitted model, which ``help`` describes
 
     See Also
     --------
@@ -116,7 +116,24 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         groups: ArrayLike | None = None,
         time: ArrayLike | None = None,
     ) -> Self:
-        """Fit the model: see https://skgoss.github.io/skgoss/api.html."""
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+            The training rows. Numbers are not copied.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            The labels: numbers or strings.
+        ... : arguments, which ``help`` describes: weights of rows, evaluation sets
+            (``eval_X`` and ``eval_y``, or ``eval_set``) and early stopping on them,
+            names and categories of columns, callbacks, an ``init_model`` to continue
+            from, and ``groups`` or ``time`` of rows for choices inside the fit.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
         arguments = FitArguments(
             sample_weight=sample_weight,
             init_score=init_score,
@@ -178,6 +195,38 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         ]
         return np.column_stack(columns)
 
+    @overload
+    def predict_proba(
+        self,
+        X: ArrayLike,
+        raw_score: bool = ...,
+        start_iteration: int = ...,
+        num_iteration: int | None = ...,
+        pred_leaf: Literal[False] = ...,
+        pred_contrib: Literal[False] = ...,
+        validate_features: bool = ...,
+        *,
+        pred_interactions: Literal[False] = ...,
+        to_parquet: None = ...,
+        **kwargs: Any,
+    ) -> NDArray[np.float64]: ...
+
+    @overload
+    def predict_proba(
+        self,
+        X: ArrayLike,
+        raw_score: bool = ...,
+        start_iteration: int = ...,
+        num_iteration: int | None = ...,
+        pred_leaf: bool = ...,
+        pred_contrib: bool = ...,
+        validate_features: bool = ...,
+        *,
+        pred_interactions: bool = ...,
+        to_parquet: str | PathLike[str] | None = ...,
+        **kwargs: Any,
+    ) -> Any: ...
+
     @docstrings.describe_prediction
     def predict_proba(
         self,
@@ -197,7 +246,9 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
 
         Parameters
         ----------
-        ... : see https://skgoss.github.io/skgoss/api.html
+        ... : arguments, which ``help`` describes: the rows ``X``, what to predict
+            (``raw_score``, leaves, SHAP values), which rounds (``start_iteration``,
+            ``num_iteration``), and a file for rows in batches (``to_parquet``)
 
         Returns
         -------
@@ -261,7 +312,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
 
         Parameters
         ----------
-        ... : see https://skgoss.github.io/skgoss/api.html
+        ... : arguments, which ``help`` describes
 
         Returns
         -------
@@ -289,7 +340,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
 
         Parameters
         ----------
-        ... : see https://skgoss.github.io/skgoss/api.html
+        ... : arguments, which ``help`` describes
 
         Returns
         -------
@@ -319,7 +370,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
 
         Parameters
         ----------
-        ... : see https://skgoss.github.io/skgoss/api.html
+        ... : arguments, which ``help`` describes
 
         Returns
         -------

@@ -30,11 +30,11 @@ class LGBMRanker(LGBMModel):
 
     Parameters
     ----------
-    ... : see https://skgoss.github.io/skgoss/parameters.html
+    ... : options, which ``help`` and docs/parameters.md describe
 
     Attributes
     ----------
-    ... : see https://skgoss.github.io/skgoss/api.html
+    ... : attributes of the fitted model, which ``help`` describes
 
     See Also
     --------
@@ -90,7 +90,24 @@ class LGBMRanker(LGBMModel):
         verbose: bool | int = False,
         time: ArrayLike | None = None,
     ) -> Self:
-        """Fit the model: see https://skgoss.github.io/skgoss/api.html."""
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+            The training rows. Numbers are not copied.
+        y : array-like of shape (n_samples,)
+            The grades of the documents, 0 for irrelevant ones.
+        ... : arguments, which ``help`` describes: weights of rows, evaluation sets
+            (``eval_X`` and ``eval_y``, or ``eval_set``) and early stopping on them,
+            names and categories of columns, callbacks, an ``init_model`` to continue
+            from, and the queries: ``group`` or ``qid``.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
         arguments = FitArguments(
             sample_weight=sample_weight,
             init_score=init_score,

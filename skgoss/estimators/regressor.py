@@ -58,11 +58,11 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
 
     Parameters
     ----------
-    ... : see https://skgoss.github.io/skgoss/parameters.html
+    ... : options, which ``help`` and docs/parameters.md describe
 
     Attributes
     ----------
-    ... : see https://skgoss.github.io/skgoss/api.html
+    ... : attributes of the fitted model, which ``help`` describes
 
     See Also
     --------
@@ -116,7 +116,24 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
         groups: ArrayLike | None = None,
         time: ArrayLike | None = None,
     ) -> Self:
-        """Fit the model: see https://skgoss.github.io/skgoss/api.html."""
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+            The training rows. Numbers are not copied.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            The targets: numbers, or event times for survival objectives.
+        ... : arguments, which ``help`` describes: weights of rows, evaluation sets
+            (``eval_X`` and ``eval_y``, or ``eval_set``) and early stopping on them,
+            names and categories of columns, callbacks, an ``init_model`` to continue
+            from, and ``groups`` or ``time`` of rows for choices inside the fit.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
         arguments = FitArguments(
             sample_weight=sample_weight,
             init_score=init_score,
@@ -199,7 +216,7 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
 
         Parameters
         ----------
-        ... : see https://skgoss.github.io/skgoss/api.html
+        ... : arguments, which ``help`` describes
 
         Returns
         -------
@@ -276,7 +293,7 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
 
         Parameters
         ----------
-        ... : see https://skgoss.github.io/skgoss/api.html
+        ... : arguments, which ``help`` describes
         times : array-like of shape (n_times,)
             Times, in the unit of the times in ``y``.
         strata : array-like of shape (n_samples,), default=None
@@ -330,7 +347,7 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
 
         Parameters
         ----------
-        ... : see https://skgoss.github.io/skgoss/api.html
+        ... : arguments, which ``help`` describes
         q : float or sequence of float, default=0.5
             The probabilities that the target is at most the quantile.
         strata : array-like of shape (n_samples,), default=None
@@ -411,7 +428,7 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
 
         Parameters
         ----------
-        ... : see https://skgoss.github.io/skgoss/api.html
+        ... : arguments, which ``help`` describes
 
         Returns
         -------

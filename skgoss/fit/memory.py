@@ -23,7 +23,7 @@ from skgoss.columns.sparse import MAX_SPANS, SPAN_BYTES
 from skgoss.columns.stacked import StackedColumns
 from skgoss.dataset.dataset import Dataset
 from skgoss.fit import fit_data
-from skgoss.fit.arguments import FitArguments, InputSet
+from skgoss.fit.arguments import FitArguments, InputSet, input_sets
 from skgoss.fit.fit_data import FitData
 from skgoss.fit.task import Task
 from skgoss.objectives.objectives import ObjectiveSpec, spec_of
@@ -257,7 +257,7 @@ def _scores(size: FitSize) -> float:
 
 
 def _records(size: FitSize) -> float:
-    of_tree = RECORD_BYTES + SPARSE_RECORD_BYTES * size.layout.is_sparse
+    of_tree: float = RECORD_BYTES + SPARSE_RECORD_BYTES * size.layout.is_sparse
     spec = size.objective
     if size.n_outputs > 1:
         of_tree += OUTPUT_BYTES * (1 if size.n_threads == 1 else FRAGMENTATION)
@@ -412,13 +412,16 @@ def trees_of_round(
 
 def layout_of(
     X: Any, settings: Settings, task: Task, n_threads: int
-) -> tuple[Layout, Settings]:
-    """The layout of data or of a shape, and the options with columns by number."""
+) -> tuple[Layout, int, Settings]:
+    """The layout and rows of data or of a shape, and the options by column number."""
     if is_shape(X):
-        n_features = X[1]
+        n_rows, n_features = X
         settings = constraints.resolve_columns(settings, n_features, {}, None)
-        return Layout.from_shape(n_features, settings), settings
-    training = InputSet("X", X, *[None] * 6, prefix="", is_training=True)
-    data, rows = fit_data.read_columns(training, FitArguments(), settings, task)
+        return Layout.from_shape(n_features, settings), n_rows, settings
+    arguments = FitArguments()
+    training, *_ = input_sets(X, None, arguments, settings)
+    data, rows = fit_data.read_columns(training, arguments, settings, task)
+    if rows.binned is not None:
+        return Layout.from_binned(rows.binned), rows.binned.n_rows, data.settings
     layout = Layout.from_columns(rows.columns, data.settings, n_threads)
-    return layout, data.settings
+    return layout, rows.columns.n_rows, data.settings

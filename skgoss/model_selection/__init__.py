@@ -3,3 +3,7 @@
 from skgoss.model_selection.searches import GridSearchCV, RandomizedSearchCV
 
 __all__ = ["GridSearchCV", "RandomizedSearchCV"]
+
+
+def __dir__() -> list[str]:
+    return __all__

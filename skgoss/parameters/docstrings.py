@@ -1,8 +1,9 @@
 """Decorators that write descriptions of arguments and attributes into docstrings.
 
-In the source, which editors show, a docstring refers to the website in place of its
-arguments. The decorator replaces this line (a mark) by the entries of `descriptions`.
-The source lists entries that only one function has below the mark.
+In the source, which editors show, a mark says in a few words what the arguments are. It
+is a line that begins with dots, and the indented lines below it. The decorator replaces
+it by the entries of `descriptions`. The source lists entries that only one function has
+below the mark.
 """
 
 from __future__ import annotations
@@ -27,22 +28,22 @@ from skgoss.parameters.descriptions import (
 )
 from skgoss.parameters.domains import Option
 from skgoss.parameters.table import GROUPS, OPTIONS
-from skgoss.utils.public import SITE
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 # The decorator of a class must return this type, or editors would not show the class.
 Class = TypeVar("Class", bound=type)
 
 # The marks in the source: for arguments and attributes, and for options.
-_ARGUMENTS = f"... : see {SITE}api.html"
-_OPTIONS = f"... : see {SITE}parameters.html"
-_ALL_OPTIONS = f"... : all, see {SITE}parameters.html"
+_ARGUMENTS, _ATTRIBUTES, _OPTIONS, _ALL_OPTIONS = (
+    re.compile(rf"^\.\.\. : {what}\b.*(?:\n {{4}}.*)*", re.M)
+    for what in ("arguments", "attributes", "options", "all options")
+)
 
-_FIT_DOCSTRING = f"""Fit the model.
+_FIT_DOCSTRING = """Fit the model.
 
 Parameters
 ----------
-{_ARGUMENTS}
+... : arguments
 
 Returns
 -------
@@ -135,9 +136,10 @@ def describe_estimator(cls: Class) -> Class:
     for mark, listed in (
         (_ALL_OPTIONS, [*described.values(), CONSTRUCTOR_KWARGS]),
         (_OPTIONS, [*first, *named, CONSTRUCTOR_KWARGS]),
-        (_ARGUMENTS, ATTRIBUTES.values()),
+        (_ATTRIBUTES, ATTRIBUTES.values()),
     ):
-        doc = doc.replace(mark, "\n".join(listed))
+        if found := mark.search(doc):
+            doc = doc[: found.start()] + "\n".join(listed) + doc[found.end() :]
     cls.__doc__ = doc
     return cls
 
@@ -257,9 +259,9 @@ def _describe(function: Function, descriptions: dict[str, str]) -> Function:
     follow the mark come first. A docstring without a mark stays as it is.
     """
     doc = inspect.cleandoc(function.__doc__ or "")
-    before, mark, after = doc.partition(_ARGUMENTS)
-    own_entries, gap, later = after.partition("\n\n")
-    if mark:
+    if mark := _ARGUMENTS.search(doc):
+        before, after = doc[: mark.start()], doc[mark.end() :]
+        own_entries, gap, later = after.partition("\n\n")
         descriptions = descriptions | entries(own_entries)
         names = inspect.signature(function).parameters
         listed = _joined(descriptions[name] for name in names if name != "self")

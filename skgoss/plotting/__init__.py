@@ -16,3 +16,7 @@ __all__ = [
     "plot_split_value_histogram",
     "plot_tree",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -56,7 +56,8 @@ def plot_importance(
 
     Parameters
     ----------
-    ... : see https://skgoss.github.io/skgoss/api.html
+    ... : arguments, which ``help`` describes: the model, Matplotlib's ``ax`` or a new
+        figure (``figsize``, ``dpi``), limits, labels and number formats
     height : float, default=0.2
         Height of the bars. The distance between bars is 1.
     xlabel : str or None, default='Feature importance by @importance_type@'
@@ -159,7 +160,8 @@ def plot_split_value_histogram(
 
     Parameters
     ----------
-    ... : see https://skgoss.github.io/skgoss/api.html
+    ... : arguments, which ``help`` describes: the model, Matplotlib's ``ax`` or a new
+        figure (``figsize``, ``dpi``), limits, labels and number formats
     feature : int or str
         The number or name of a numeric column.
     bins : int or str, default=None
@@ -223,7 +225,8 @@ def plot_metric(
 
     Parameters
     ----------
-    ... : see https://skgoss.github.io/skgoss/api.html
+    ... : arguments, which ``help`` describes: the model, Matplotlib's ``ax`` or a new
+        figure (``figsize``, ``dpi``), limits, labels and number formats
     booster : dict or fitted estimator
         A fitted estimator, or a dict of recorded metrics: ``evals_result_`` of an
         estimator, or the dict that ``record_evaluation`` has filled.

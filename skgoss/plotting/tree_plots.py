@@ -64,7 +64,8 @@ def create_tree_digraph(
 
     Parameters
     ----------
-    ... : see https://skgoss.github.io/skgoss/api.html
+    ... : arguments, which ``help`` describes: the model, Matplotlib's ``ax`` or a new
+        figure (``figsize``, ``dpi``), limits, labels and number formats
     **kwargs : dict
         Arguments of ``graphviz.Digraph``.
     """
@@ -169,7 +170,8 @@ def plot_tree(
 
     Parameters
     ----------
-    ... : see https://skgoss.github.io/skgoss/api.html
+    ... : arguments, which ``help`` describes: the model, Matplotlib's ``ax`` or a new
+        figure (``figsize``, ``dpi``), limits, labels and number formats
     figsize : pair of float, default=None
         Width and height of a new figure, in inches. None: as the tree requires.
     **kwargs : dict

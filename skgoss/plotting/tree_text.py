@@ -66,7 +66,8 @@ def draw_tree(
 
     Parameters
     ----------
-    ... : see https://skgoss.github.io/skgoss/api.html
+    ... : arguments, which ``help`` describes: the model, Matplotlib's ``ax`` or a new
+        figure (``figsize``, ``dpi``), limits, labels and number formats
     orientation : {'horizontal', 'vertical'}, default='horizontal'
         Has no effect on the text. It is accepted because `plot_tree` has it.
 

@@ -4,3 +4,7 @@ from skgoss.preprocessing.date_transformer import DateFeatures
 from skgoss.preprocessing.pair_transformer import PairFeatures
 
 __all__ = ["DateFeatures", "PairFeatures"]
+
+
+def __dir__() -> list[str]:
+    return __all__

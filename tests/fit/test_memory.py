@@ -118,6 +118,12 @@ def test_one_hot_columns_need_less_than_others():
     assert model.estimate_memory(X) < model.estimate_memory(X.shape) / 2
 
 
+def test_a_dataset_is_counted_by_its_bins(rows):
+    X, y = rows
+    model = LGBMClassifier(n_jobs=1)
+    assert model.estimate_memory(Dataset(X, y)) == model.estimate_memory(X, y)
+
+
 def test_categories_are_counted(rows):
     pd = pytest.importorskip("pandas")
     X, y = rows
@@ -141,15 +147,16 @@ def test_a_fit_that_needs_too_much_ends_before_it_begins(rows):
     model = LGBMClassifier(memory_limit=100_000, n_jobs=1)
     needed = model.estimate_memory(X, y)
     words = (
-        rf"needs about {needed / 1e6:.3g} MB of memory in addition to X, but memory_limit"
-        r" is 0.1 MB. The largest parts are trees .* MB, .* MB, .* MB. To need less,"
-        r" pass a smaller n_estimators or num_leaves, or set memory_limit=None."
+        rf"needs about {needed / 1e6:.3g} MB of memory in addition to X, but"
+        r" memory_limit is 0.1 MB. The largest parts are trees .* MB, .* MB, .* MB. To"
+        r" need less, pass a smaller n_estimators or num_leaves, or set"
+        r" memory_limit=None."
     )
     with pytest.raises(MemoryError, match=words):
         model.fit(X, y)
     assert not model.__sklearn_is_fitted__()
     wide = np.tile(X, 20)
-    with pytest.raises(MemoryError, match="histograms 2.49 MB, bins 1.22 MB, scores"):
+    with pytest.raises(MemoryError, match=r"histograms 2.49 MB, bins 1.22 MB, scores"):
         LGBMClassifier(memory_limit=1000, n_estimators=1, num_leaves=2).fit(wide, y)
     same = LGBMClassifier(memory_limit=needed, n_jobs=1).fit(X, y)
     assert (same.predict(X) == LGBMClassifier().fit(X, y).predict(X)).all()
@@ -167,14 +174,14 @@ def test_evaluation_sets_count(rows):
 def test_the_limit_holds_for_train_and_cv(rows):
     X, y = rows
     params = {"objective": "binary", "memory_limit": 1000}
-    with pytest.raises(MemoryError, match="memory_limit is 0.001 MB"):
+    with pytest.raises(MemoryError, match=r"memory_limit is 0\.001 MB"):
         train(params, Dataset(X, y))
-    with pytest.raises(MemoryError, match="memory_limit is 0.001 MB"):
+    with pytest.raises(MemoryError, match=r"memory_limit is 0\.001 MB"):
         cv(params, Dataset(X, y))
     binned = Dataset(X, y).construct()
-    with pytest.raises(MemoryError, match="memory_limit is 0.001 MB"):
+    with pytest.raises(MemoryError, match=r"memory_limit is 0\.001 MB"):
         train(params, binned)
-    with pytest.raises(MemoryError, match="memory_limit is 0.001 MB"):
+    with pytest.raises(MemoryError, match=r"memory_limit is 0\.001 MB"):
         train(params, Dataset([X[:3000], X[3000:]], y))
 
 

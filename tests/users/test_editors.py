@@ -67,7 +67,8 @@ BY_DAY = {"LGBMRegressor", "model.fit"}
 def test_jedi_shows_signatures(call):
     names, n_least = CALLS[call]
     script, *end = asked(f"{call}(")
-    (signature,) = script.get_signatures(*end)
+    # The first of several overloads.
+    signature = script.get_signatures(*end)[0]
     listed = [parameter.name for parameter in signature.params]
     assert len(listed) >= n_least
     assert [name for name in names.split() if name not in listed] == []
@@ -90,13 +91,22 @@ def test_jedi_completes(line, names):
     assert {found.name for found in script.complete(*end)} == names
 
 
+TEXTS = (
+    *("LGBMRegressor", "skgoss.train", "model.predict", "model.fit"),
+    *("LGBMClassifier().predict_proba", "LGBMClassifier().fit"),
+    *("skgoss.plot_importance", "skgoss.model_selection.GridSearchCV"),
+)
+
+
 def test_jedi_shows_texts():
-    for line in ("LGBMRegressor", "skgoss.train", "model.predict"):
+    for line in TEXTS:
         script, *end = asked(line)
         (found,) = script.help(*end)
         text = found.docstring(raw=True)
         assert "Parameters\n" in text
         assert "{parameters}" not in text
+        assert "api.html" not in text
+        assert "parameters.html" not in text
 
 
 # A line, and what pyright says of it.
@@ -105,6 +115,10 @@ TYPES = {
     "model": "LGBMRegressor",
     "LGBMClassifier().fit([[0], [1]], [0, 1])": "LGBMClassifier",
     "model.num_leaves": "int",
+    "model.predict([[1.0]])": "NDArray[Any]",
+    "model.predict([[1.0]], pred_contrib=True)": "Any",
+    "LGBMClassifier().predict_proba([[1.0]])": "NDArray[float64]",
+    "model.estimate_memory((1, 1))": "int",
     "model.n_features_in_": "int",
     "model.booster_": "Booster",
     "model.evals_result_": "dict[str, dict[str, list[float]]]",

@@ -186,9 +186,7 @@ def test_the_cases_of_gbm_perf_run(tmp_path):
     command = [sys.executable, FOLDER.parent / "gbm_perf.py", "--folder", tmp_path]
     command += ["--sizes", "100k", "--repeats", "1", "--libraries", "skgoss"]
     env = os.environ | {"PYTHONPATH": str(FOLDER.parent)}
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=False, env=env
-    )
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
     assert done.returncode == 0, done.stderr
     row = done.stdout.splitlines()[-1]
     assert row.startswith("| 100k | 2 | skgoss | ")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import io
 import pickle
 
@@ -106,3 +107,13 @@ def test_messages_name_what_users_import():
     assert messages.type_name(LGBMRegressor()) == "skgoss.LGBMRegressor"
     with pytest.raises(TypeError, match=r"got skgoss\.Dataset"):
         skgoss.plot_importance(Dataset(np.eye(3)))
+
+
+def test_public_modules_offer_public_names_only():
+    names = ["model_selection", "plotting", "preprocessing", "callback", "compat"]
+    for name in [*names, "engine", "basic", "sklearn"]:
+        module = importlib.import_module(f"skgoss.{name}")
+        assert dir(module) == sorted(module.__all__)
+    modules = {name for name in dir(skgoss) if inspect.ismodule(getattr(skgoss, name))}
+    assert modules == {*names, "engine", "basic", "sklearn"}
+    assert {*dir(skgoss)} - modules == {*skgoss.__all__, "__version__"}

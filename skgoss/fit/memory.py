@@ -116,13 +116,14 @@ class Layout:
             span_bytes = min(n_bytes, max(SPAN_BYTES, n_bytes // MAX_SPANS))
             copied = 8 * columns.n_features
             return replace(layout, copied_bytes=copied, span_bytes=span_bytes)
-        n_copied = (columns.kind != _FLOAT64).sum()
-        codes = columns.kind[columns.category_counts > 0].tolist()
-        return replace(
-            layout,
-            code_bytes=sum(_ITEM_BYTES[kind] for kind in codes),
-            copied_bytes=8 * int(n_copied),
-        )
+        # Columns that are made when they are read would be made to tell their kinds.
+        code_bytes = copied_bytes = 0
+        if columns.n_categories is not None:
+            codes = columns.kind[columns.n_categories > 0].tolist()
+            code_bytes = sum(_ITEM_BYTES[kind] for kind in codes)
+        if settings.linear_tree:
+            copied_bytes = 8 * int((columns.kind != _FLOAT64).sum())
+        return replace(layout, code_bytes=code_bytes, copied_bytes=copied_bytes)
 
     @classmethod
     def from_binned(cls, binned: BinnedDataset) -> Layout:

@@ -136,6 +136,15 @@ def test_categories_are_counted(rows):
     assert model.estimate_memory(words) == model.estimate_memory(numbers) + 4 * len(X)
 
 
+def test_dates_are_counted(rows):
+    pd = pytest.importorskip("pandas")
+    dates = pd.DataFrame({"day": pd.date_range("2020", periods=6000, freq="h")})
+    model = LGBMClassifier(n_jobs=1, memory_limit=1000)
+    assert model.estimate_memory(dates, rows[1]) > 100_000
+    with pytest.raises(MemoryError, match="in addition to X"):
+        model.fit(dates, rows[1])
+
+
 def test_estimators_are_not_fitted(rows):
     model = LGBMRanker()
     model.estimate_memory(rows[0])

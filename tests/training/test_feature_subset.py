@@ -134,7 +134,7 @@ def test_sampled_one_hot_columns_are_searched_like_others(options, fraction):
     X = one_hot_table()
     y = labels(X[:, :400], 2)
     options = FEW | OPTIONS[options] | {"colsample_bytree": fraction}
-    # Stored as dense columns, all bins are in the histogram, so no vectors are searched.
+    # As dense columns, all bins are in the histogram, so no vectors are searched.
     plain = {"enable_bundle": False, "is_enable_sparse": False}
     models = [
         LGBMClassifier(n_jobs=n, **options | changes).fit(X, y)

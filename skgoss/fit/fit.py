@@ -234,7 +234,11 @@ class PreparedFit:
 def _setup(data: FitData, n_threads: int, build_bins: BuildBins) -> FitSetup:
     """What starts the rounds of a fit; errors of metrics come early."""
     # A program that only predicts does not load what grows trees.
-    from skgoss.training.fit_setup import FitSetup, MultiOutputSetup
+    from skgoss.training.fit_setup import (
+        FitSetup,
+        MultiOutputSetup,
+        join_objectives,
+    )
 
     settings = data.settings
     if data.arguments.continues:
@@ -254,6 +258,8 @@ def _setup(data: FitData, n_threads: int, build_bins: BuildBins) -> FitSetup:
         for output in data.outputs
     ]
     names = [output.name for output in data.outputs]
+    if settings.multi_strategy == "multi_output_tree":
+        return FitSetup(*setup, join=partial(join_objectives, of_outputs, names))
     return MultiOutputSetup(*setup, outputs=of_outputs, names=names)
 
 

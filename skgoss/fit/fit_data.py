@@ -468,10 +468,8 @@ class FitData:
             if self.init_model.trees.n_scores == self.n_scores:  # else an error follows
                 _warn_of_other_scores(self.init_model, objective, link)
         changed: dict[str, Any] = {"objective": objective}
-        if settings.multi_strategy == "multi_output_tree":
-            widths = [output.task.n_scores for output in outputs] or [self.n_scores]
-            if max(widths) == 1 or link.distribution is not None:
-                changed["multi_strategy"] = "one_output_per_tree"
+        if settings.multi_strategy == "multi_output_tree" and self.n_scores == 1:
+            changed["multi_strategy"] = "one_output_per_tree"
         return replace(
             self,
             settings=settings.replaced(**changed),

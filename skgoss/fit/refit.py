@@ -19,6 +19,7 @@ from skgoss.model.ensemble import Ensemble
 from skgoss.model.fitted import FittedModel
 from skgoss.model.linear import Gradients, LinearLeaves, RawColumns
 from skgoss.objectives.objectives import OBJECTIVES, is_survival
+from skgoss.objectives.percentiles import LeafRows
 from skgoss.objectives.training_objective import OPTIONS as OBJECTIVE_OPTIONS
 from skgoss.objectives.training_objective import Objective, make_objective
 from skgoss.parameters.settings import Settings
@@ -277,9 +278,9 @@ class Refit:
         ends = np.cumsum(np.bincount(leaf, minlength=stop - first))
         order = np.argsort(leaf, kind="stable")
         if self.objective.renews_leaves:
-            groups = [[rows] for rows in np.split(order, ends[:-1])]
+            leaves = LeafRows(np.append(0, ends), order)
             weights = self.objective.weight
-            optimal = self.objective.renewed_leaves(scores, groups, weights)
+            optimal = self.objective.renewed_leaves(scores, leaves, weights)
         else:
             optimal = self._optimal(total(gradients.gradient), total(gradients.hessian))
         steps = self.shrinkage[tree] * optimal

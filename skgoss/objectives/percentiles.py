@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss._engine.objectives import exact_sum
+from skgoss._engine.objectives import exact_sum, percentile_kernels
 from skgoss.distributed.collectives import Collectives
 from skgoss.distributed.order_statistics import nearest, ordered_keys, reduced
 from skgoss.distributed.row_partition import RowPartition
@@ -20,6 +21,35 @@ Ints = NDArray[np.int64]
 
 # Sums of whole numbers below this limit are exact in floating point.
 MAX_EXACT_SUM = 2.0**52
+
+
+class LeafRows(NamedTuple):
+    """The rows of each leaf, or of each of some groups of leaves."""
+
+    start: Ints  # (n_groups + 1,): where the rows of each group begin, and the end
+    # (m,): the numbers of the rows in this process, ascending in each group.
+    rows: Ints
+
+    @classmethod
+    def joined(cls, groups: Sequence[Sequence[NDArray[np.integer]]]) -> Self:
+        """Join the rows of the leaves of each group."""
+        each = [np.sort(np.concatenate(leaves)) for leaves in groups]
+        return cls(np.cumsum([0, *map(len, each)]), np.concatenate(each))
+
+    def leaves(self) -> list[Ints]:
+        """The rows of each group."""
+        return np.split(self.rows, self.start[1:-1])
+
+    def of_subset(self, rows: Ints, n_rows: int) -> LeafRows:
+        """Those of these rows that are among others, by their places there.
+
+        ``rows``, ascending, are the others' numbers, from 0 to ``n_rows`` - 1.
+        """
+        place = np.full(n_rows, -1)
+        place[rows] = np.arange(len(rows))
+        at = place[self.rows]
+        n_before = np.append(0, np.cumsum(at >= 0))
+        return LeafRows(n_before[self.start], at[at >= 0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +93,36 @@ def percentiles(groups: GroupedRows, level: float, partition: RowPartition) -> F
             for g, total in enumerate(totals)
         ]
     )
+
+
+def of_residuals(
+    y: Floats,
+    score: Floats,
+    leaves: LeafRows,
+    weight: Floats | None,
+    unit: Floats | None,
+    level: float,
+    partition: RowPartition,
+    n_threads: int = 1,
+) -> Floats:
+    """The percentiles of ``y - score`` of the rows of leaves: see `percentiles`.
+
+    ``weight`` and ``unit`` are those of all rows.
+    """
+    start, rows = leaves
+    is_plain = weight is None and unit is None and partition.is_alone
+    if is_plain and not STANDS_FOR_LIGHTGBM.is_set():
+        return percentile_kernels.residual_percentiles(
+            y, score, start, rows, level, n_threads
+        )
+    residuals = GroupedRows(
+        start,
+        rows,
+        y[rows] - score[rows],
+        None if weight is None else weight[rows],
+        None if unit is None else unit[rows],
+    )
+    return percentiles(residuals, level, partition)
 
 
 def percentile(

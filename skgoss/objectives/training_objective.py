@@ -7,9 +7,11 @@ exception is 'cross_entropy_lambda', whose loss depends on the weights.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +33,7 @@ from skgoss.objectives.objectives import (
     log_odds,
     make_link,
 )
-from skgoss.objectives.percentiles import GroupedRows, percentiles
+from skgoss.objectives.percentiles import LeafRows, of_residuals
 from skgoss.objectives.survival import COX, PartialLikelihood
 from skgoss.parameters.settings import Settings
 from skgoss.utils import correct_rounding
@@ -105,7 +107,7 @@ class Objective:
     # parabola of weighted least squares, or ``self_concordance`` limits the steps.
     reweighted: bool | NDArray[np.bool_] = False
     # The level of the percentile of residuals that replaces the value of a leaf; None:
-    # leaf values are not replaced.
+    # leaf values are not replaced. Of several outputs, that of one of them.
     renewal_level: float | None = None
     # The queries of the rows, for ranking objectives.
     queries: Queries | None = field(default=None, repr=False)
@@ -114,6 +116,10 @@ class Objective:
     renewal_weight: Floats | None = field(default=None, repr=False)
     # Whether the best constants are added to the user's start scores.
     adds_start: bool = True
+    # Whether weights are a part of the loss, and not of ``weight``.
+    weighs_rows: bool = False
+    # Whether derivatives are computed by a function of the user.
+    calls_functions: bool = False
     # `ObjectiveSpec.start_with_offset` of these rows.
     start_with_offset: Callable[[Floats], float | None] = field(
         default=lambda scores: None, repr=False
@@ -125,9 +131,18 @@ class Objective:
         return len(self.average)
 
     @property
+    def has_units(self) -> bool:
+        """Whether scores may differ in their units, as those of classes do not."""
+        return self.link.distribution is not None
+
+    @property
     def renews_leaves(self) -> bool:
-        """Whether ``renewed_leaves`` replaces the value of each grown leaf."""
+        """Whether ``renewed_leaves`` replaces the values of grown leaves."""
         return self.renewal_level is not None
+
+    def renews(self, number: int) -> bool:
+        """Whether it replaces those of a score's tree."""
+        return self.renews_leaves
 
     def size(self) -> tuple[int, float]:
         """The number of the rows of all processes, and their weight."""
@@ -176,6 +191,29 @@ class Objective:
             gradient_out[~self.trained] = 0.0
             hessian_out[~self.trained] = 1.0
 
+    def typical_derivatives(self, n_threads: int) -> Floats:
+        """(2, n_scores): the typical gradient and hessian at the best constants.
+
+        They are the root of the mean square of gradients, infinite if all are 0, and
+        the mean of hessians.
+        """
+        scores = np.repeat(self.average[:, None], len(self.y), axis=1)
+        gradient, hessian = np.ones((2, *scores.shape), dtype=np.float32)
+        if isinstance(self.derivatives, gradients.Likelihood):
+            gradient, hessian = self.derivatives.exact(scores, n_threads)
+        else:
+            used_hessian = None if self.constant_hessian else hessian
+            self.gradients(scores, gradient, used_hessian, n_threads)
+        weights: Any = [None] if self.weight is None else np.atleast_2d(self.weight)
+        typical = np.empty((2, self.n_scores))
+        for k in range(self.n_scores):
+            weighted = TrainingRows(self.y, weights[k % len(weights)], self.partition)
+            square = gradient[k].astype(np.float64) ** 2
+            sums = map(weighted.sum_of, (square, hessian[k].astype(np.float64)))
+            means = np.array([*sums]) / weighted.sum_of(np.ones(len(square)))
+            typical[:, k] = math.sqrt(means[0]) or np.inf, means[1] or 1.0
+        return typical
+
     def added_start(self, scores: Floats, n_threads: int) -> Floats:
         """The best constants to add to the start scores of the rows, (n_scores,).
 
@@ -185,8 +223,9 @@ class Objective:
         if not self.adds_start:
             return np.zeros(self.n_scores)
         if self.renews_leaves:
-            all_rows = np.arange(scores.shape[1])
-            return self.renewed_leaves(scores[0], [[all_rows]], self.weight)
+            n_rows = scores.shape[1]
+            all_rows = LeafRows(np.array([0, n_rows]), np.arange(n_rows))
+            return self.renewed_leaves(scores[0], all_rows, self.weight)
         start = self.start_with_offset(scores[0])
         if start is None:
             return self._newton_start(scores, n_threads)
@@ -220,31 +259,28 @@ class Objective:
     def renewed_leaves(
         self,
         score: Floats,
-        groups: Sequence[Sequence[NDArray[np.integer]]],
+        leaves: LeafRows,
         weight: Floats | None,
+        number: int = 0,
+        n_threads: int = 1,
     ) -> Floats:
         """The new values of leaves: percentiles of their residuals.
 
-        ``score`` are the scores of the rows before the tree, and ``weight`` their
-        weights in this round. Each of ``groups`` has the rows of one or several leaves,
-        and gets one value.
+        ``score`` are the scores of the rows before the tree, those of the given
+        ``number``, and ``weight`` the weights of the rows in this round. Each group of
+        ``leaves`` gets one value.
         """
-        # The rows of a single leaf are in order already. Sorting them would take as
-        # long as the percentile.
-        joined = [
-            np.sort(np.concatenate(leaves)) if len(leaves) > 1 else leaves[0]
-            for leaves in groups
-        ]
-        rows = np.concatenate(joined)
-        residuals = GroupedRows(
-            np.cumsum([0, *map(len, joined)]),
-            rows,
-            self.y[rows] - score[rows],
-            None if weight is None else weight[rows],
-            None if self.renewal_weight is None else self.renewal_weight[rows],
-        )
         assert self.renewal_level is not None
-        return percentiles(residuals, self.renewal_level, self.partition)
+        return of_residuals(
+            self.y,
+            score,
+            leaves,
+            weight,
+            self.renewal_weight,
+            self.renewal_level,
+            self.partition,
+            n_threads,
+        )
 
 
 def make_objective(
@@ -346,6 +382,7 @@ def _joined(
         frequency=None if weighs_rows else rows.frequency(),
         self_concordance=self_concordance,
         adds_start=adds_start and is_added,
+        weighs_rows=weighs_rows,
     )
 
 
@@ -436,7 +473,7 @@ def _custom(
         link=Link(),
         weighs_rows=function.weighs_rows,
     )
-    return replace(objective, queries=queries)
+    return replace(objective, queries=queries, calls_functions=True)
 
 
 def _classification(

@@ -253,7 +253,7 @@ def _check_shared_trees(options: Mapping[str, Any], owner: str) -> None:
     if constrained or options["path_smooth"] > 0:
         raise ValueError(
             f"The {name!r} parameter of {owner} cannot be used with"
-            " multi_strategy='multi_output_tree', whose trees are grown for all classes"
+            " multi_strategy='multi_output_tree', whose trees are grown for all outputs"
             f" at once. Set multi_strategy='one_output_per_tree', or leave {name} out."
         )
 

@@ -137,9 +137,9 @@ _CATEGORY_SETS = (
 _POSITIONS = (Need("a Dataset with positions", lambda known: known["positions"]),)
 _QUERIES = (Need("queries", lambda known: known["queries"]),)
 # If it would have no effect, the fit has replaced the option.
-_CLASSES = (
+_OUTPUTS = (
     Need(
-        "three classes or more",
+        "three classes or more, several targets or quantiles, or a distribution",
         lambda options: options["multi_strategy"] == "multi_output_tree",
     ),
 )
@@ -441,18 +441,18 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             "one_output_per_tree",
             choice("one_output_per_tree", "multi_output_tree"),
             """
-            How the trees of a round are grown if there are several classes.
-            'one_output_per_tree': each class has its own splits.
-            'multi_output_tree': all classes share the splits, which separate a random
-            half of the classes from the others, and have their own leaf values.
-            With ten or more classes, a round takes a third of the time or less, and
-            predictions are often better, with more rounds. It cannot be used with
-            ``monotone_constraints`` or ``path_smooth``, nor with the weights that
-            ``is_unbalance`` or ``scale_pos_weight`` give to the classes of
-            'multiclassova'.
+            How the trees of a round are grown if there are several outputs: classes,
+            targets, quantiles or parameters of a distribution. 'one_output_per_tree':
+            each output has its own splits. 'multi_output_tree': all outputs share the
+            splits of one tree, and have their own leaf values. The splits are those for
+            a random combination of the outputs, another one in each round; for classes,
+            for a random half of them against the others. With ten outputs, a round
+            takes a third of the time or less. Predictions are often as good or better,
+            with more rounds, but those of distributions are often worse. It cannot be
+            used with ``monotone_constraints`` or ``path_smooth``.
             """,
-            advice="Try 'multi_output_tree' with ten or more classes.",
-            needs=_CLASSES,
+            advice="Try 'multi_output_tree' with five outputs or more.",
+            needs=_OUTPUTS,
             is_added=True,
         ),
         _option(

@@ -17,7 +17,8 @@ from skgoss._engine.training.grower import MAX_DRAWS, TreeGrower
 from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.linear import LinearLeaves, RawColumns
-from skgoss.objectives.gradients import Custom, Likelihood
+from skgoss.objectives.gradients import Likelihood
+from skgoss.objectives.percentiles import LeafRows
 from skgoss.objectives.survival import Baseline, PartialLikelihood
 from skgoss.objectives.training_objective import Objective
 from skgoss.parameters.settings import Settings
@@ -91,6 +92,8 @@ class Boosting(ScoredRounds):
         self.dataset = dataset
         self.objective = objective
         self.settings = self._effective_settings(settings)
+        strategy = settings.multi_strategy
+        self.shares_trees = self.n_scores > 1 and strategy == "multi_output_tree"
         super().__init__(n_threads, make_training_set, sets)
         self.partition = objective.partition
         self.init_ensemble, self.continues = init_ensemble, continues
@@ -127,6 +130,7 @@ class Boosting(ScoredRounds):
         self.weight = None if weight is None else np.atleast_2d(weight)
         self.frequency = objective.frequency
         self.unit_weight = None if unit_weight is None else np.atleast_2d(unit_weight)
+        self.score_unit = self._score_unit() if self.shares_trees else None
         self.sampler = self._sampler()
         self.rows = BinnedRows(
             dataset.storage.store,
@@ -146,7 +150,7 @@ class Boosting(ScoredRounds):
             self.can_split
             and self.adds_while_growing
             and self.spread is None
-            and not isinstance(objective.derivatives, Custom)
+            and not objective.calls_functions
             and objective.renewal_level is None
             and self.partition.collectives.n_ranks == 1
         )
@@ -190,15 +194,29 @@ class Boosting(ScoredRounds):
             raw=self.rows.values,
             row_weight=self.weight,
             missing_left_if_none=STANDS_FOR_LIGHTGBM.is_set(),
+            score_unit=self.score_unit,
         )
+
+    def _score_unit(self) -> Floats | None:
+        """The typical derivatives of several outputs whose trees are shared.
+
+        None for classes.
+        """
+        if not self.objective.has_units:
+            return None
+        return self.objective.typical_derivatives(self.n_threads)
 
     def _sampler(self) -> sampling.Sampler | None:
         """The sampler of rows; None: all rows are used."""
         if self.settings.active.isdisjoint(sampling.OPTIONS):
             return None
-        objective = self.objective
+        objective, weight = self.objective, self.weight
+        if self.score_unit is not None and self.settings.data_sample_strategy == "goss":
+            # Rows are ranked by the sum of their gradients in units of each output.
+            each = np.ones(self.gradient.shape) if weight is None else weight
+            weight = each / self.score_unit[0, :, None]
         return sampling.make(
-            self.settings, self.weight, objective.y, objective.queries, self.partition
+            self.settings, weight, objective.y, objective.queries, self.partition
         )
 
     def current_iteration(self) -> int:
@@ -506,7 +524,10 @@ class Boosting(ScoredRounds):
         if n_finished == 0:
             self._keep_average_of_stumps()
         if grown.has_split and renews:
-            self._renew_leaves(sample.hessian)
+            self._renew_leaves(None if sample.rows is None else sample.hessian)
+            if self.adds_while_growing and sample.rows is None:
+                self.grower.add_by_leaf(self.scores)
+                is_added = True
         self._keep_leaf_models(models)
         if grown.n > n_finished:
             self._add_new_trees(is_added)
@@ -565,6 +586,8 @@ class Boosting(ScoredRounds):
         if spread.noise is None:
             self._measure_noise(spread)
         spread.begin(self.gradient, self.hessian)
+        if self.score_unit is not None:
+            self.grower.score_unit = spread.score_unit(self.score_unit)
 
     def _measure_noise(self, spread: Spread) -> None:
         """Measure how much of noise the trees of a first round explain.
@@ -660,24 +683,45 @@ class Boosting(ScoredRounds):
         Losses such as the absolute error are minimized by percentiles of residuals, not
         by Newton steps. Objectives with renewed leaves have constant hessians. So the
         hessians of a sample, ``counts``, (n_scores, n_rows), are the weights of the
-        sampled rows; None: all are 1. Such objectives have a single score.
+        sampled rows; None: all are 1. Several scores share the splits of their trees.
         """
         forest = self.grower.forest
-        nodes, leaves, *_ = forest.copy(forest.n_trees - 1).arrays()
-        weight = None if self.weight is None else self.weight[0]
+        nodes = forest.copy(forest.n_trees - 1).arrays()[0]
+        leaf_rows = LeafRows(*self.grower.rows_by_leaf())
+        for k in filter(self.objective.renews, range(self.n_scores)):
+            values = self._renewed_values(k, nodes, leaf_rows, counts)
+            tree = forest.n_trees - self.n_scores + k
+            forest.set_leaf_values(tree, self.settings.learning_rate * values)
+
+    def _renewed_values(
+        self,
+        k: int,
+        nodes: NDArray[Any],
+        leaf_rows: LeafRows,
+        counts: NDArray[np.float32] | None,
+    ) -> Floats:
+        """The new values of the leaves of a score's tree: see `_renew_leaves`."""
+        weight = None if self.weight is None else self.weight[k % len(self.weight)]
         if counts is not None:
-            weight = counts[0].astype(np.float64) * (1.0 if weight is None else weight)
+            each = counts[k].astype(np.float64)
+            weight = each if weight is None else each * weight
+        compute_values = partial(
+            self.objective.renewed_leaves,
+            self.scores[k],
+            weight=weight,
+            number=k,
+            n_threads=self.n_threads,
+        )
+        values = compute_values(leaf_rows)
+        if self.constraints is None or self.constraints.sign is None:
+            return values
+        rows = leaf_rows.leaves()
 
-        start, order = self.grower.rows_by_leaf()
-        leaf_rows = np.split(order, start[1:-1])  # the row numbers of each leaf
-
-        def compute_values(sets: list[list[int]]) -> Floats:
+        def values_of(sets: list[list[int]]) -> Floats:
             """The values of leaves that have the rows of some leaves."""
-            groups = [[leaf_rows[leaf] for leaf in chosen] for chosen in sets]
-            return self.objective.renewed_leaves(self.scores[0], groups, weight)
+            groups = [[rows[leaf] for leaf in chosen] for chosen in sets]
+            return compute_values(LeafRows.joined(groups))
 
-        values = compute_values([[leaf] for leaf in range(len(leaves))])
-        if self.constraints is not None and self.constraints.sign is not None:
-            sign = self.constraints.sign
-            values = constraints.clip_to_monotone(values, nodes, sign, compute_values)
-        forest.set_leaf_values(self.settings.learning_rate * values)
+        return constraints.clip_to_monotone(
+            values, nodes, self.constraints.sign, values_of
+        )

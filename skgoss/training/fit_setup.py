@@ -12,8 +12,10 @@ import numpy as np
 from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.binning.find_bins import BinningOptions
 from skgoss.binning.rows import Rows
+from skgoss.distributed.row_partition import RowPartition
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.linear import RawColumns
+from skgoss.objectives.joint_objective import OutputObjective, joint
 from skgoss.objectives.metrics import CustomMetric
 from skgoss.objectives.output_metrics import AnyMetric
 from skgoss.objectives.training_objective import Objective, make_objective
@@ -38,8 +40,9 @@ class FitSetup:
 
     A round has ``n_scores`` trees. ``make_metrics`` returns the metrics of evaluation
     sets, always the same ones, and ``init_ensemble`` has the trees of ``init_model``,
-    whose fit ``continues`` or not.
-    ``build_bins`` replaces `BinnedDataset.build`.
+    whose fit ``continues`` or not. ``build_bins`` replaces `BinnedDataset.build`.
+    ``join`` makes the objective of several outputs that share trees: see
+    `join_objectives`.
     """
 
     settings: Settings
@@ -49,6 +52,7 @@ class FitSetup:
     init_ensemble: Ensemble | None = None
     build_bins: Callable[..., BinnedDataset] = BinnedDataset.build
     continues: bool = False
+    join: Callable[[Settings, Rows], Objective] | None = None
 
     @property
     def has_functions(self) -> bool:
@@ -63,15 +67,18 @@ class FitSetup:
             # An objective f(predictions, dataset) gets these rows.
             function = DatasetObjective(settings.objective, rows.source)
             settings = settings.replaced(objective=function)
-        objective = make_objective(
-            settings,
-            rows.target,
-            rows.weight,
-            self.n_scores,
-            rows.queries,
-            rows.partition,
-            rows.position,
-        )
+        if self.join is not None:
+            objective = self.join(settings, rows)
+        else:
+            objective = make_objective(
+                settings,
+                rows.target,
+                rows.weight,
+                self.n_scores,
+                rows.queries,
+                rows.partition,
+                rows.position,
+            )
         make_metrics = self.make_metrics
         self._check(objective)
         init_score, raw = self._init_score(rows), self._raw_columns(rows)
@@ -112,14 +119,6 @@ class FitSetup:
                 f"objective={objective.name!r} cannot be learned by a random forest"
                 " (boosting_type='rf'): each of its trees would begin with the spread"
                 " of all targets. Use boosting_type='gbdt'."
-            )
-        is_shared = settings.multi_strategy == "multi_output_tree"
-        weight = objective.label_weight
-        if is_shared and weight is not None and weight.ndim == 2 and self.n_scores > 1:
-            raise ValueError(
-                "multi_strategy must be 'one_output_per_tree' if each class has"
-                " its own weights: is_unbalance=True or scale_pos_weight with"
-                f" objective={objective.name!r}."
             )
 
     def binned(self, rows: Rows) -> BinnedDataset:
@@ -278,3 +277,46 @@ class MultiOutputSetup(FitSetup):
         for named in sets:
             joint.add(evaluation_set(named))
         return joint
+
+
+def join_objectives(
+    outputs: Sequence[FitSetup], names: Sequence[str], settings: Settings, rows: Rows
+) -> Objective:
+    """The losses of several outputs that share trees, each of the rows with its target.
+
+    ``outputs`` are the setups of the outputs, whose objectives and levels they have
+    in place of those of ``settings``, and ``names`` their names in messages.
+    """
+    fractions = settings.pos_bagging_fraction, settings.neg_bagging_fraction
+    is_binary = any(output.settings.objective == "binary" for output in outputs)
+    if is_binary and settings.subsample_freq > 0 and min(fractions) < 1:
+        raise ValueError(
+            "pos_bagging_fraction and neg_bagging_fraction must be 1 for several"
+            " targets with multi_strategy='multi_output_tree': a row may be"
+            " positive for one target and negative for another. Use subsample, or"
+            " multi_strategy='one_output_per_tree'."
+        )
+    parts: list[OutputObjective] = []
+    first, numbers = 0, np.arange(len(rows))
+    for k, (output, name) in enumerate(zip(outputs, names, strict=True)):
+        stop, options = first + output.n_scores, output.settings
+        own = replace(rows, numbers=numbers).select_output(k, first, stop)
+        with about(name):
+            own = own.without_missing_targets().without_zero_weights()
+            own_settings = settings.replaced(
+                objective=options.objective, alpha=options.alpha
+            )
+            made = make_objective(own_settings, own.target, own.weight, output.n_scores)
+        at = None if len(own) == len(rows) else own.numbers
+        parts.append(OutputObjective(made, slice(first, stop), at))
+        first = stop
+    has_own_weights = rows.output_weight is not None or any(
+        part.objective.label_weight is not None for part in parts
+    )
+    return joint(
+        parts,
+        rows.target,
+        rows.weight,
+        rows.partition or RowPartition(len(rows)),
+        has_own_weights=has_own_weights,
+    )

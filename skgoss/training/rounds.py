@@ -364,6 +364,7 @@ class ScoredRounds(Rounds):
     init_score: Floats | None  # the start scores of the training rows
     grower: TreeGrower  # made only if a column can be split
     can_split: bool
+    shares_trees: bool  # whether the trees of a round have the same splits
     # Whether predictions are means of the trees, and not sums.
     average_output = False
 
@@ -425,6 +426,7 @@ class ScoredRounds(Rounds):
                 scores,
                 rows.numbers,
                 leaf_models,
+                are_shared=self.shares_trees,
             )
 
     def _trees_by_round(self) -> list[BinnedTrees]:

@@ -22,6 +22,10 @@ Singles = NDArray[np.float32]
 _MEAN_NOISE_FACTOR = 0.7
 _MAX_SHRINKAGE = 0.9
 
+# In the splits of shared trees, the mean counts more than the spread, which makes half
+# steps, by this factor: the spread depends on the mean, and is smoother.
+_MEAN_FACTOR = 2.0
+
 # The maximum number of Newton steps to the most likely level, and the length of a step
 # that is the last one.
 _MAX_LEVEL_STEPS = 5
@@ -147,6 +151,17 @@ class Spread:
             if abs(self.start.optimism - before) < 0.1 * _SHORT_STEP:
                 break
         self._update_likelihood()
+
+    def score_unit(self, typical: Floats) -> Floats:
+        """The derivatives that count alike in the direction of shared trees.
+
+        ``typical``, (2, n_scores), are those before the first round. Since then, the
+        errors of the mean have become smaller, and their spread has followed them.
+        """
+        unit = typical.copy()
+        unit[0, 0] *= math.sqrt(self.last.unexplained)
+        unit[0, 1:] *= _MEAN_FACTOR
+        return unit
 
     def begin(self, gradient: Singles, hessian: Singles) -> None:
         """Keep copies of the derivatives of a round, which samples of rows change."""

@@ -350,12 +350,12 @@ def test_presets_search_and_stop_where_rows_decide(
     ("model", "y", "strategy"),
     [
         (LGBMRegressor(), TARGET, "one_output_per_tree"),
-        (LGBMRegressor(objective="normal"), TARGET, "one_output_per_tree"),
+        (LGBMRegressor(objective="normal"), TARGET, "multi_output_tree"),
         (LGBMClassifier(), CLASSES, "multi_output_tree"),
-        (LGBMRegressor(), FRAME, "one_output_per_tree"),
+        (LGBMRegressor(), FRAME, "multi_output_tree"),
     ],
 )
-def test_only_the_scores_of_one_output_share_trees(model, y, strategy):
+def test_only_several_outputs_share_trees(model, y, strategy):
     model = clone(model).set_params(multi_strategy="multi_output_tree")
     assert data_of(FRAME, y, model).settings.multi_strategy == strategy
 

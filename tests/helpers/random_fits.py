@@ -437,10 +437,6 @@ CONTRADICTIONS: tuple[tuple[Callable[[Case], Any], str], ...] = (
         lambda c: c.value("multi_strategy") == "multi_output_tree",
         "monotone_constraints",
     ),
-    (
-        lambda c: c.objective == "multiclassova" and len(c.options.keys() & _OF_LABELS),
-        "multi_strategy",
-    ),
     (lambda c: is_sampled_by_gradient(c), "subsample_freq"),
 )
 _BY_NAME = {option.name: option for option in OPTIONS}

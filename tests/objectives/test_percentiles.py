@@ -10,7 +10,13 @@ import pytest
 from helpers.ranks import by_partition
 from skgoss.distributed import order_statistics
 from skgoss.distributed.row_partition import RowPartition
-from skgoss.objectives.percentiles import GroupedRows, percentile, percentiles
+from skgoss.objectives.percentiles import (
+    GroupedRows,
+    LeafRows,
+    of_residuals,
+    percentile,
+    percentiles,
+)
 
 
 def columns(n, seed):
@@ -127,3 +133,29 @@ def test_weights_of_one_group_do_not_matter_to_another(other):
     alone = percentile(values[3:], 0.4, weight[3:])
     np.testing.assert_array_equal(found, [percentile(np.array(copies), 0.4), alone])
     assert found[0] == 1.0  # three of four copies are not below it
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 1023, 1024, 5000])
+@pytest.mark.parametrize("kind", ["distinct", "equal", "rising", "falling", "ties"])
+def test_percentiles_of_residuals_are_those_of_numpy(n, kind):
+    rng = np.random.default_rng(n)
+    y = {
+        "distinct": rng.normal(size=n),
+        "equal": np.ones(n),
+        "rising": np.arange(n) + 0.0,
+        "falling": -np.arange(n) - 0.0,
+        "ties": rng.integers(0, 4, n) - 0.0,
+    }[kind]
+    score = np.round(rng.normal(size=n), 1) if kind == "distinct" else np.zeros(n)
+    ends = np.unique([0, n // 3, n // 2, n])
+    leaves = LeafRows(np.append(ends, n), rng.permutation(n))
+    for level in (1e-9, 0.1, 0.25, 0.5, 0.9, 1 - 1e-9):
+        expected = [
+            np.quantile((y - score)[rows], level, method="averaged_inverted_cdf")
+            for rows in leaves.leaves()[:-1]
+        ]
+        for n_threads in (1, 3):
+            found = of_residuals(
+                y, score, leaves, None, None, level, RowPartition(n), n_threads
+            )
+            np.testing.assert_array_equal(found, [*expected, 0.0])

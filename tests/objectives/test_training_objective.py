@@ -12,7 +12,7 @@ import pytest
 import skgoss
 from skgoss.objectives import objectives
 from skgoss.objectives.objectives import OBJECTIVES
-from skgoss.objectives.percentiles import percentile
+from skgoss.objectives.percentiles import LeafRows, percentile
 from skgoss.objectives.training_objective import make_objective
 
 RNG = np.random.default_rng(3)
@@ -170,7 +170,8 @@ def boosted_like(objective, leaves):
                 rows = np.flatnonzero(leaf_of == leaf)
                 w = weight[c, rows]
                 if objective.renews_leaves:
-                    (step,) = objective.renewed_leaves(before[c], [[rows]], weight[c])
+                    leaves = LeafRows(np.array([0, len(rows)]), rows)
+                    (step,) = objective.renewed_leaves(before[c], leaves, weight[c])
                 else:
                     step = -(gradient[c, rows] @ w) / (hessian[c, rows] @ w)
                 scores[c, rows] += step

@@ -13,6 +13,7 @@ from skgoss.columns.queries import Queries
 from skgoss.distributed import order_statistics
 from skgoss.distributed.collectives import ALONE
 from skgoss.objectives.objectives import OBJECTIVES
+from skgoss.objectives.percentiles import LeafRows
 from skgoss.objectives.training_objective import make_objective
 from skgoss.training import sampling
 from skgoss.training.boosting_types import BOOSTING_TYPES
@@ -209,8 +210,8 @@ def test_renewed_leaves_of_partitions(name, weight, n_ranks, few_rows_gathered):
     def values(partition, rows):
         objective = made(name, y[rows], of_rows(weight, rows), None, partition)
         lists = [np.flatnonzero(leaf[rows] == number) for number in range(7)]
-        groups = [[lists[number] for number in chosen] for chosen in sets]
-        return objective.renewed_leaves(score[rows], groups, of_rows(weight, rows))
+        leaves = LeafRows.joined([[lists[k] for k in chosen] for chosen in sets])
+        return objective.renewed_leaves(score[rows], leaves, of_rows(weight, rows))
 
     expected = values(None, np.arange(N))
     assert len(np.unique(expected)) > 4
@@ -398,6 +399,7 @@ class Case:
         ("regression", {"data_sample_strategy": "goss", "learning_rate": 1.5}),
         ("multiclass", {"data_sample_strategy": "goss", "learning_rate": 1.5}),
         ("multiclass", {"multi_strategy": "multi_output_tree", "weight": "parts"}),
+        ("normal", {"multi_strategy": "multi_output_tree", "weight": "parts"}),
         ("mape", {"data_sample_strategy": "goss", "learning_rate": 1.5}),
         ("binary", {"subsample": 0.5, "subsample_freq": 2, "weight": "parts"}),
         ("quantile", {"subsample": 0.5, "subsample_freq": 1, "weight": "parts"}),

@@ -130,6 +130,7 @@ def test_columns_of_a_round_are_those_of_its_first_tree():
         {"boosting_type": "dart", "drop_rate": 0.5},
         {"boosting_type": "rf", "subsample": 0.6, "subsample_freq": 1},
         {"objective": "multiclassova", "extra_trees": True, "linear_tree": True},
+        {"objective": "multiclassova", "is_unbalance": True},
         {"categorical_feature": [10, 20, 30], "min_data_per_group": 10},
     ],
     ids=str,
@@ -176,9 +177,8 @@ def test_it_goes_on_and_ends():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"monotone_constraints": [1] + [0] * 63}, "monotone_constraints.*classes"),
+        ({"monotone_constraints": [1] + [0] * 63}, "monotone_constraints.*outputs"),
         ({"path_smooth": 1.0}, "path_smooth.*one_output_per_tree"),
-        ({"objective": "multiclassova", "is_unbalance": True}, "its own weights"),
         ({"multi_strategy": "vector"}, "multi_strategy"),
     ],
     ids=str,
@@ -192,15 +192,12 @@ def test_what_it_cannot_be_used_with(options, message):
     ("estimator", "y"),
     [
         (LGBMRegressor(), Y),
-        (LGBMRegressor(), np.column_stack([Y, -Y])),
-        (LGBMRegressor(objective="normal"), Y),
-        (LGBMRegressor(objective="quantile", alpha=[0.1, 0.9]), Y),
         (LGBMClassifier(), Y > 4),
         (LGBMClassifier(folds=2), Y > 4),
     ],
     ids=str,
 )
-def test_without_classes_it_warns_once_and_has_no_effect(estimator, y):
+def test_with_one_output_it_warns_once_and_has_no_effect(estimator, y):
     plain = clone(estimator).set_params(**SHARED | {"multi_strategy": PLAIN})
     shared = clone(estimator).set_params(**SHARED)
     with pytest.warns(UnusedParameterWarning, match="three classes or more") as caught:

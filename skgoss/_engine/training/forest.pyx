@@ -276,9 +276,9 @@ cdef class Forest:
             raise ValueError(f"tree {tree} has no leaf {leaf}")
         self.leaves[self.leaf_start[tree] + leaf].value = value
 
-    def set_leaf_values(self, const double[::1] value):
-        """Replace the leaf values of the last tree."""
-        cdef int64_t first = self.leaf_start[self.n_trees - 1]
+    def set_leaf_values(self, int64_t tree, const double[::1] value):
+        """Replace the leaf values of a tree."""
+        cdef int64_t first = self.leaf_start[tree]
         cdef Py_ssize_t i
         for i in range(value.shape[0]):
             self.leaves[first + i].value = value[i]

@@ -13,6 +13,7 @@ MAX_DRAWS: int
 
 class TreeGrower:
     forest: Forest
+    score_unit: NDArray[np.float64]
     def __init__(
         self, dataset: object, settings: object, n_scores: int, n_threads: int,
         forest: Forest | None = ..., constraints: object = ...,
@@ -20,7 +21,7 @@ class TreeGrower:
         self_concordance: float | NDArray[np.float64] = ..., partition: object = ...,
         min_shared_hist_bins: int = ..., reweighted: bool | NDArray[np.bool_] = ...,
         raw: object = ..., row_weight: NDArray[np.float64] | None = ...,
-        missing_left_if_none: bool = ...,
+        missing_left_if_none: bool = ..., score_unit: NDArray[np.float64] | None = ...,
     ) -> None: ...
     def grow(
         self, gradient: NDArray[np.float32], hessian: NDArray[np.float32] | None,
@@ -36,4 +37,5 @@ class TreeGrower:
         evaluation_scores: Sequence[Sequence[NDArray[np.float64]]] = ...,
         check: Callable[[], None] | None = ..., leaf_models: list[Any] | None = ...,
     ) -> int: ...
+    def add_by_leaf(self, scores_inout: NDArray[np.float64]) -> None: ...
     def rows_by_leaf(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...

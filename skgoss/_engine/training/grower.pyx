@@ -4,7 +4,7 @@ The trees of a round, one for each class, are grown side by side by one thread e
 enough of them. Otherwise the threads divide the work within the trees. The trees are the same.
 """
 
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 
 import numpy as np
@@ -19,9 +19,11 @@ from skgoss._engine.training.grower_inputs cimport (
 from skgoss._engine.training.grower_memory cimport GrowerMemory
 from skgoss._engine.training.kernel_collectives cimport MIN_SHARED_HIST_BINS, KernelCollectives
 from skgoss._engine.training.layout cimport Binned, Gradients
+from skgoss._engine.training.leaf_values cimport number_rows
 from skgoss._engine.training.linear_leaves cimport LeafModelFit
 from skgoss._engine.training.score import add_trees
-from skgoss._engine.training.shared_trees cimport random_direction, signed_sums
+from skgoss._engine.training.shared_trees cimport (
+    add_shared_trees, directed_sums, random_direction, random_halves)
 from skgoss._engine.training.tasks cimport Batch
 from skgoss._engine.training.tree cimport fill_score, grow_trees
 from skgoss._engine.training.workspace cimport (
@@ -77,6 +79,8 @@ cdef class TreeGrower:
     - ``self_concordance``, float or (n_scores,): of the loss, see `Objective`.
     - ``reweighted``, bool or (n_scores,): likewise.
     - ``partition``: the `RowPartition` of the data set; None: it has all rows.
+    - ``score_unit``, (2, n_scores): the typical gradient and hessian of each score, for trees that
+      several outputs share; None: the scores are those of classes.
     - ``raw``: the `RawColumns` of the rows, for linear leaves; None: there are none.
     - ``row_weight``, (1 or n_scores, n_rows): the weights of rows, for linear leaves.
     - ``missing_left_if_none``: whether missing values go left at nodes that have none, as in
@@ -102,6 +106,8 @@ cdef class TreeGrower:
     cdef uint8_t[::1] reweighted  # likewise
     cdef double[::1] extra_l2  # of each score
     cdef double[::1] zero_l2
+    cdef public const double[:, ::1] score_unit  # see the argument
+    cdef int32_t[::1] leaf_number  # of each row in a tree; None: not needed yet
     cdef int64_t n_rows       # of all processes
     cdef bint shares_trees    # one tree a round for all scores
     cdef int n_draws          # the maximum number of times that a round is grown: see MAX_DRAWS
@@ -113,6 +119,7 @@ cdef class TreeGrower:
         int64_t min_shared_hist_bins=MIN_SHARED_HIST_BINS,
         reweighted: bool | NDArray[np.bool_] = False, raw=None,
         row_weight: NDArray[np.float64] | None = None, bint missing_left_if_none=False,
+        score_unit: NDArray[np.float64] | None = None,
     ):
         self.dataset = dataset
         self.store = dataset.storage.store
@@ -123,6 +130,7 @@ cdef class TreeGrower:
         self.self_concordance = np.full(n_scores, self_concordance, dtype=np.float64)
         self.reweighted = np.full(n_scores, reweighted, dtype=np.uint8)
         self.zero_l2 = np.zeros(n_scores)
+        self.score_unit, self.leaf_number = score_unit, None
         self._read_partition(partition, min_shared_hist_bins)
         self.forest = Forest() if forest is None else forest
         if self.n_rows > MAX_ROWS:
@@ -205,7 +213,8 @@ cdef class TreeGrower:
         - ``scores``, (n_scores, n_rows): the values of the trees are added to the scores of all
           rows, unless None.
         - ``round_index``: part of the keys of the random numbers.
-        - ``extra_l2``, (n_scores,): is added to ``reg_lambda``, but not of shared trees; None: 0.
+        - ``extra_l2``, (n_scores,): is added to ``reg_lambda`` in leaf values, and unless trees are
+          shared in gains; None: 0.
         - ``leaf_models``: gets the arrays of the round's `LinearLeaves`; None: leaves are constant.
         """
         self.shared.watch = start_watch()
@@ -286,7 +295,7 @@ cdef class TreeGrower:
         """Add the trees of the last round to scores, or to ``base_scores`` if these are given."""
         add_trees(
             self.forest, self.forest.n_trees - scores.shape[0], store, missing_bin,
-            self.n_threads, scores, numbers, models, base_scores)
+            self.n_threads, scores, numbers, models, base_scores, self.shares_trees)
 
     cdef bint _grow_round(
         self, const float[:, ::1] gradient, const float[:, ::1] hessian,
@@ -383,32 +392,69 @@ cdef class TreeGrower:
         """Grow one tree for all scores, and store it once for each score with its own leaf values.
 
         Its splits are those for a random direction, another one in each round: the sum of the
-        gradients with the sign 1 for half of the scores and -1 for the others.
+        gradients times a factor of each score. The factors of classes are 1 for half of them and -1
+        for the others.
         """
         cdef int n_scores = gradient.shape[0]
         cdef Workspace* ws = &self.workspaces[0]
         cdef Round round
+        cdef uint64_t seed = self.shared.settings.extra_seed
+        cdef const double[:, ::1] own_weight = None  # of each score
+        cdef const double[:, ::1] row_weight = None
+        cdef double extra_l2
         cdef int status, k
-        signs = random_direction(self.shared.settings.extra_seed, round_index, n_scores)
-        gradients = signed_sums(gradient, signs, self.n_threads)
-        hessians = None if hessian is None else signed_sums(
-            hessian, np.ones_like(signs), self.n_threads)
-        round = self._round(gradients, hessians, weight, rows, ids, None, 0)
+        if self.score_unit is None:
+            factors = random_halves(seed, round_index, n_scores)
+        else:
+            factors = random_direction(seed, round_index, self.score_unit)
+        if weight is not None and weight.shape[0] > 1:
+            own_weight = weight
+        else:
+            row_weight = weight
+        gradients = directed_sums(gradient, factors[0], own_weight, self.n_threads)
+        hessians = None
+        if hessian is not None or own_weight is not None:
+            hessians = directed_sums(
+                np.ones_like(gradient) if hessian is None else hessian, factors[1], own_weight,
+                self.n_threads)
+        round = self._round(gradients, hessians, row_weight, rows, ids, None, 0)
         self.batches[0].n_threads = ws.n_threads = self.n_threads
         ws.tree_index = round_index * n_scores
+        ws.extra_l2 = 0.0
         with nogil:
             status = grow_trees(&self.shared, self.batches, ws, &round, 1)
         self._raise(status)
         for k in range(n_scores):
-            round = self._round(
-                gradient, hessian, weight, rows, ids, scores if model_fit is None else None, k)
+            round = self._round(gradient, hessian, weight, rows, ids, None, k)
             ws.self_concordance = self.self_concordance[k]
+            extra_l2 = self.extra_l2[k]
             with nogil:
-                status = fill_score(&self.shared, ws, &round)
+                status = fill_score(&self.shared, ws, &round, extra_l2)
             self._raise(status)
             if model_fit is not None:
                 model_fit.fit(&self.shared, ws, &round, 1, k, self.n_threads, scores)
             self._add_tree(ws, model_fit, scores, k)
+        if scores is not None and model_fit is None:
+            self.add_by_leaf(np.asarray(scores))
+
+    def add_by_leaf(self, double[:, ::1] scores_inout):
+        """Add the trees of the last round to the scores of its rows: all rows, not a sample.
+
+        They must be the trees of one score, or shared trees.
+        """
+        cdef Workspace* ws = &self.workspaces[0]
+        cdef Round round
+        if ws.n_leaves == 1:
+            return
+        if self.leaf_number is None:
+            self.leaf_number = np.zeros(scores_inout.shape[1], dtype=np.int32)
+        round.gradients.n = scores_inout.shape[1]
+        round.leaf_number = &self.leaf_number[0]
+        with nogil:
+            number_rows(&self.shared, ws, &round)
+            add_shared_trees(
+                self.forest, self.forest.n_trees - scores_inout.shape[0], round.leaf_number,
+                scores_inout.shape[1], self.n_threads, &scores_inout[0, 0], scores_inout.shape[0])
 
     cdef _store_numbers(self, rows):
         """The numbers of the sampled rows in the store; None: all of its rows."""
@@ -481,6 +527,7 @@ cdef class TreeGrower:
         gradients.n = ids.shape[0] if ids is not None else gradients.n_rows
         gradients.n_global = gradients.n
         round.score = &scores[k, 0] if scores is not None else NULL
+        round.leaf_number = NULL
         round.status = 0
         return round
 

@@ -6,3 +6,5 @@ cdef int fill_leaves(
 ) noexcept nogil
 
 cdef void fill_nodes(Workspace* ws) noexcept nogil
+
+cdef void number_rows(Shared* shared, Workspace* ws, const Round* round) noexcept nogil

@@ -14,7 +14,7 @@ from skgoss._engine.training.partition cimport gather
 from skgoss._engine.training.split cimport (
     HESSIAN_EPSILON, SplitRules, clamp, leaf_output, leaf_step)
 from skgoss._engine.training.workspace cimport (
-    MIN_ROWS_FOR_TEAM, Leaf, LeafVisit, Node, Round, Shared, Workspace, gallop)
+    MIN_ROWS_FOR_TEAM, Leaf, LeafVisit, Node, Round, Shared, Workspace, gallop, position_of)
 
 cdef extern from "leaf_values.h" nogil:
     void add_leaf_rows(
@@ -24,6 +24,13 @@ cdef extern from "leaf_values.h" nogil:
         double value, const uint32_t* position, const uint64_t* records, Py_ssize_t n,
         uint64_t id_mask, double* score_inout)
 
+cdef enum Visit:
+    # What a visit of rows does: it sums them by leaf, adds the values of the leaves to their
+    # scores, or writes the numbers of the leaves.
+    SUM
+    ADD
+    NUMBER
+
 cdef enum:
     ROWS_PER_WINDOW = 32768
     # Trees of many leaves have larger windows, with at least this number of rows for each leaf.
@@ -31,20 +38,24 @@ cdef enum:
 
 
 cdef void visit_leaf(
-    const Workspace* ws, const Round* round, bint adds, int index, uint64_t end_row,
+    const Workspace* ws, const Round* round, Visit kind, int index, uint64_t end_row,
     LeafVisit* visit,
 ) noexcept nogil:
     """Visit the next rows of leaf ``index``, those below ``end_row``.
 
-    If it ``adds``, the leaf's value is added to the scores of its rows; otherwise, their gradients
-    and hessians are added to ``visit.sums``. ``visit.next`` is the next record.
+    ``kind`` says what a visit does: see `Visit`. Gradients and hessians are added to
+    ``visit.sums``. ``visit.next`` is the next record.
     """
     cdef const Leaf* leaf = &ws.leaves[index]
     cdef const uint64_t* records = ws.records[leaf.buffer]
     cdef uint64_t id_mask = ws.encoding.id_mask
     cdef Py_ssize_t begin = visit.next
+    cdef Py_ssize_t i
     visit.next = gallop(records, begin, leaf.end, id_mask, end_row)
-    if adds:
+    if kind == NUMBER:
+        for i in range(begin, visit.next):
+            round.leaf_number[position_of(ws, records[i])] = index
+    elif kind == ADD:
         add_leaf_value(
             ws.leaf_value[index], ws.data.position, records + begin, visit.next - begin, id_mask,
             round.score)
@@ -55,10 +66,10 @@ cdef void visit_leaf(
 
 
 cdef void visit_rows(
-    const Workspace* ws, const Round* round, bint adds, Py_ssize_t row, Py_ssize_t end_row,
+    const Workspace* ws, const Round* round, Visit kind, Py_ssize_t row, Py_ssize_t end_row,
     LeafVisit* leaf_visits,
 ) noexcept nogil:
-    """Sum the rows ``row`` to ``end_row`` by leaf; if it ``adds``, add leaf values to scores.
+    """Visit the rows ``row`` to ``end_row``, leaf by leaf: see `Visit`.
 
     ``leaf_visits``, (n_leaves,): the progress and the sums of each leaf.
     """
@@ -73,7 +84,7 @@ cdef void visit_rows(
     while row < end_row:
         row = min(row + step, end_row)
         for index in range(ws.n_leaves):
-            visit_leaf(ws, round, adds, index, row, &leaf_visits[index])
+            visit_leaf(ws, round, kind, index, row, &leaf_visits[index])
 
 
 cdef struct VisitLoop:
@@ -81,7 +92,7 @@ cdef struct VisitLoop:
     Workspace* trees
     const Round* rounds
     int n_trees
-    bint adds                 # values to scores; else rows are summed
+    Visit kind
     int n_shares
     Py_ssize_t n_rows
     Py_ssize_t max_leaves
@@ -94,9 +105,10 @@ cdef void visit_body(void* context, Py_ssize_t share, Py_ssize_t end, int thread
     cdef int k
     for k in range(loop.n_trees):
         ws = &loop.trees[k]
-        if ws.n_leaves > 1 and not (loop.adds and loop.rounds[k].score == NULL):
+        if ws.n_leaves > 1 and not (
+                loop.kind == ADD and loop.rounds[k].score == NULL):
             visit_rows(
-                ws, &loop.rounds[k], loop.adds, share * loop.n_rows // loop.n_shares,
+                ws, &loop.rounds[k], loop.kind, share * loop.n_rows // loop.n_shares,
                 end * loop.n_rows // loop.n_shares,
                 ws.leaf_visits + share * loop.max_leaves)
 
@@ -151,7 +163,7 @@ cdef int fill_leaves(
     """
     cdef int n_shares = trees.n_threads if rounds.gradients.n > MIN_ROWS_FOR_TEAM else 1
     cdef VisitLoop loop = VisitLoop(
-        trees, rounds, n_trees, False, n_shares, shared.data.n_rows, shared.settings.max_leaves)
+        trees, rounds, n_trees, SUM, n_shares, shared.data.n_rows, shared.settings.max_leaves)
     cdef Workspace* ws
     cdef int status = 0
     cdef int k, leaf
@@ -171,9 +183,20 @@ cdef int fill_leaves(
             return status
         for leaf in range(ws.n_leaves):
             set_value(ws, leaf)
-    loop.adds = True
+    loop.kind = ADD
     parallel_shares(visit_body, &loop, n_shares, 1, n_shares)
     return 0
+
+
+cdef void number_rows(Shared* shared, Workspace* ws, const Round* round) noexcept nogil:
+    """Write the number of the leaf of each row of a tree whose leaves have values.
+
+    ``round`` has the `leaf_number` of each row; rows outside a sample keep theirs.
+    """
+    cdef int n_shares = ws.n_threads if round.gradients.n > MIN_ROWS_FOR_TEAM else 1
+    cdef VisitLoop loop = VisitLoop(
+        ws, round, 1, NUMBER, n_shares, shared.data.n_rows, shared.settings.max_leaves)
+    parallel_shares(visit_body, &loop, n_shares, 1, n_shares)
 
 
 cdef Sums child_sums(const Workspace* ws, int child) noexcept nogil:

@@ -20,5 +20,5 @@ def add_trees(
     forest: Forest, first_tree: int, store: BinStore, missing_bin: NDArray[np.int32],
     n_threads: int, scores_inout: NDArray[np.float64],
     numbers: NDArray[np.uint32] | None = ..., leaf_models: LeafModelTable | None = ...,
-    base_scores: NDArray[np.float64] | None = ...,
+    base_scores: NDArray[np.float64] | None = ..., are_shared: bool = ...,
 ) -> None: ...

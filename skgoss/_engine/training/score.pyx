@@ -9,7 +9,7 @@ source is a column of bytes that tests read in a tile of LEAF_TILE rows.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport free
+from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
 from skgoss._engine.binning.stored_columns cimport first_from
@@ -21,12 +21,15 @@ from skgoss._engine.model.linear_kernels cimport (
     LeafModels, Values, add_memory, add_model_values, models_from)
 from skgoss._engine.threads cimport FEW_VALUES, parallel_shares
 from skgoss._engine.training.forest cimport Forest, StoredLeaf, StoredNode, nodes_of
+from skgoss._engine.training.shared_trees cimport add_shared_trees
 
 cdef enum:
     BYTE_CODES = 256
     NODES_PER_BYTE = 8
     # Rows of a block, which one thread scores.
     SCORE_ROWS = 16 * LEAF_TILE
+    # Rows whose leaf numbers a thread converts at a time.
+    NUMBER_BLOCK = 8192
     # Memory of a thread for each source.
     SOURCE_BYTES = sizeof(void*) + LEAF_TILE
     VALUE_STRIDE = sizeof(StoredLeaf) // sizeof(double)
@@ -581,10 +584,68 @@ cdef int score_trees(
     return 0
 
 
+cdef struct NumberLoop:
+    const double* number
+    int32_t* leaf
+
+
+cdef void number_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) noexcept nogil:
+    cdef NumberLoop* loop = <NumberLoop*>context
+    cdef Py_ssize_t i
+    for i in range(first, end):
+        loop.leaf[i] = <int32_t>loop.number[i]
+
+
+cdef int find_leaves(
+    ScorePlan* plan, Tree tree, int n_threads, double* number, Py_ssize_t n_rows, int32_t* leaf_out,
+) except -1 nogil:
+    """Find the leaf of each row in a tree: the score that its number as a value would give."""
+    cdef NumberLoop loop = NumberLoop(number, leaf_out)
+    cdef double* values = <double*>malloc((tree.n_nodes + 1) * sizeof(double))
+    cdef int32_t i
+    if values == NULL:
+        raise MemoryError("could not allocate memory for leaf numbers")
+    for i in range(tree.n_nodes + 1):
+        values[i] = i
+    tree.leaf_value, tree.stride = values, 1
+    memset(number, 0, n_rows * sizeof(double))
+    try:
+        score_tree(plan, &tree, n_threads, number)
+    finally:
+        free(values)
+    parallel_shares(number_body, &loop, n_rows, NUMBER_BLOCK, n_threads)
+    return 0
+
+
+cdef int score_shared_trees(
+    ScorePlan* plan, Forest forest, const Trees* trees, const AddedTrees* added, int n_threads,
+    double* scores_inout, Py_ssize_t n_rows,
+) except -1 nogil:
+    """`score_trees` of constant leaves, where the trees of a round have the same splits."""
+    cdef Py_ssize_t n_values = added.n_scores * n_rows
+    cdef double* number = <double*>malloc(n_rows * (sizeof(double) + sizeof(int32_t)))
+    cdef int32_t* leaf = <int32_t*>(number + n_rows)
+    cdef int64_t first = added.first
+    if number == NULL:
+        raise MemoryError("could not allocate memory for leaf numbers")
+    if added.base_scores != NULL:
+        memcpy(scores_inout, added.base_scores, n_values * sizeof(double))
+    try:
+        while first < added.end:
+            find_leaves(plan, tree_of(trees, first), n_threads, number, n_rows, leaf)
+            add_shared_trees(
+                forest, first, leaf, n_rows, n_threads, scores_inout, added.n_scores)
+            first += added.n_scores
+    finally:
+        free(number)
+    return 0
+
+
 def add_trees(
     Forest forest, int64_t first_tree, BinStore store, const int32_t[::1] missing_bin,
     int n_threads, double[:, ::1] scores_inout, const uint32_t[::1] numbers=None,
     LeafModelTable leaf_models=None, const double[:, ::1] base_scores=None,
+    bint are_shared=False,
 ):
     """Add the trees of a forest from ``first_tree`` on to scores, in turn one for each score.
 
@@ -592,6 +653,7 @@ def add_trees(
     - ``numbers``, (n_rows,): the rows of the store that have scores, ascending; None: all.
     - ``leaf_models``: the models of the trees' leaves; None: they are constant.
     - ``base_scores``: the scores that the trees are added to; None: those of ``scores_inout``.
+    - ``are_shared``: whether the trees of a round have the same splits.
     """
     cdef ScorePlan plan = new_plan(store, &missing_bin[0], scores_inout.shape[1], numbers)
     cdef Trees trees = trees_of(forest)
@@ -603,7 +665,11 @@ def add_trees(
     if leaf_models is not None:
         added.values, added.models = &leaf_models.values, leaf_models.models()
     try:
-        if n_rows <= FEW_VALUES:
+        if are_shared and leaf_models is None and n_rows > 0:
+            with nogil:
+                score_shared_trees(
+                    &plan, forest, &trees, &added, n_threads, &scores_inout[0, 0], n_rows)
+        elif n_rows <= FEW_VALUES:
             score_trees(&plan, &trees, &added, n_threads, &scores_inout[0, 0], n_rows)
         else:
             with nogil:

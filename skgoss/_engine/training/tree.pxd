@@ -6,4 +6,6 @@ cdef int grow_trees(
     Shared* shared, Batch* batch, Workspace* trees, const Round* rounds, int n_trees,
 ) noexcept nogil
 
-cdef int fill_score(Shared* shared, Workspace* ws, const Round* round) noexcept nogil
+cdef int fill_score(
+    Shared* shared, Workspace* ws, const Round* round, double extra_l2,
+) noexcept nogil

@@ -697,14 +697,20 @@ cdef int grow_trees(
     return fill_leaves(shared, trees, rounds, n_trees) if status == 0 else status
 
 
-cdef int fill_score(Shared* shared, Workspace* ws, const Round* round) noexcept nogil:
+cdef int fill_score(
+    Shared* shared, Workspace* ws, const Round* round, double extra_l2,
+) noexcept nogil:
     """Compute the values of the leaves and nodes of a shared tree for one of its scores.
 
     A shared tree has the same splits for all scores, and values of its own for each. ``round``: the
-    gradients of the score. Returns 0 or an error.
+    gradients of the score. ``extra_l2`` is added to the penalty of its leaves. Returns 0 or an
+    error.
     """
     cdef RootRows root
-    cdef int status
+    cdef int status, leaf
+    for leaf in range(ws.n_leaves):
+        ws.leaves[leaf].l2 += extra_l2 - ws.extra_l2
+    ws.extra_l2 = extra_l2
     root.ws, root.gradients = ws, round.gradients
     # Scales that suit all rows also suit the sampled ones, whose gradients need not be gathered.
     root.gradients.sampled = root.gradients.ids = NULL

@@ -244,6 +244,7 @@ cdef struct Shared:
 cdef struct Round:
     Gradients gradients
     double* score             # NULL: do not add the tree
+    int32_t* leaf_number      # of each row; NULL: it is not needed
     int status                # 0 or what growing may end with
 
 

@@ -52,10 +52,17 @@ def warn_if_worse(data: FitData, tests: Iterable[Test]) -> None:
 
 
 def _weights(rows: Rows, n_classes: int) -> NDArray[np.float64]:
-    """The sum of the weights of each class, of the rows of all processes."""
-    # `train` also accepts the labels -1 and 1.
-    classes = np.maximum(rows.target, 0).astype(int)
-    of_rank = np.bincount(classes, rows.weight, n_classes)
+    """The sum of the weights of each class, of the rows of all processes.
+
+    A row with soft labels counts for each class with its probability.
+    """
+    if rows.target.ndim == 2:
+        weight = 1.0 if rows.weight is None else rows.weight[:, None]
+        of_rank = (weight * rows.target).sum(axis=0)
+    else:
+        # `train` also accepts the labels -1 and 1.
+        classes = np.maximum(rows.target, 0).astype(int)
+        of_rank = np.bincount(classes, rows.weight, n_classes)
     return np.sum(rows.collectives.all_gather(of_rank), axis=0)
 
 

@@ -143,6 +143,8 @@ WITHOUT_CHANGE = {
     "enable_bundle": (False, "bundles without conflicts lose nothing"),
     "max_conflict_rate": (0.9, "columns of few rows are not bundled"),
     "is_enable_sparse": (False, "it says how values are stored"),
+    "date_features": ([], "only columns of dates have parts"),
+    "memory_limit": (1e12, "it refuses fits that need more"),
     "verbosity": (0, "it says what is printed"),
     "warm_start": (True, "a first fit has nothing to continue from"),
     "deterministic": (True, "every fit is"),

@@ -59,9 +59,14 @@ ALLOWED = {
         "sklearn.metrics.mean_pinball_loss": SCORES,
         "sklearn.metrics.r2_score": SCORES,
     },
+    "objectives/scorers.py": dict.fromkeys(
+        ("sklearn.metrics.get_scorer", "sklearn.metrics.get_scorer_names"),
+        "the user's metric, in scikit-learn",
+    ),
     # It computes with single numbers, in plain Python.
     "several_fits/blending.py": {"scipy.optimize.minimize_scalar": "single numbers"},
     "several_fits/race.py": {"**": WHOLE, "scipy.stats.t": "rounded to fewer digits"},
+    "fit/memory.py": {"**": "how many bytes a fit needs"},
     "model/intervals.py": dict.fromkeys(("**", "@", "einsum", "exp"), PREDICTS),
     "model/predictor_tables.py": {"argsort": "equal values get one number"},
     "model_selection/shared_search.py": {"argsort": DISTINCT},

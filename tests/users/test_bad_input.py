@@ -237,9 +237,10 @@ def test_X_must_be_a_table_of_numbers(cls, X_bad, y_bad, words):
 @pytest.mark.parametrize("library", ["lists", "objects", "pandas"])
 def test_integers_too_large_for_a_float(cls, library):
     X_bad = [[1, HUGE, 0.5]] * 40
-    words = "X must hold numbers: .*too large"
+    words = "Column 1 must hold numbers: .*too large"
     if library == "objects":
         X_bad = np.array(X_bad, dtype=object)
+        words = "X must hold numbers: .*too large"
     if library == "pandas":
         pd = pytest.importorskip("pandas")
         X_bad = pd.DataFrame(X_bad, columns=["a", "b", "c"])

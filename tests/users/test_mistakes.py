@@ -196,11 +196,11 @@ MISTAKES = {
     ),
     # Counts of different exposures
     "regressor().fit(X, r, exposure=y)": ("y / exposure as y, and sample_weight=",),
-    "regressor().fit(X, r, offset=y)": ("Use init_score", "raw scores of predictions"),
+    "regressor().fit(X, r, offset=y)": ("y / exposure as y", "init_score, and add it to the raw scores of p"),
     "LGBMRegressor(exposure=y)": ("y / exposure as the target",),
     "LGBMRegressor(offset=y)": ("argument init_score of fit",),
     "Dataset(X, y, exposure=y)": ("label=y / exposure, and weight=exposure",),
-    "Dataset(X, y, offset=y)": ("Use init_score",),
+    "Dataset(X, y, offset=y)": ("label=y / exposure", "else init_score"),
     "numbers.predict(X, exposure=y)": ("predict(X) * exposure",),
     # Strings and rows
     "regressor().fit(mixed, r)": ("'a' in row 0 of column 3", "_feature=[3]"),

@@ -133,8 +133,6 @@ class BinnedOnDemand(MissingNameHints):
         if (subset := self._subset) is not None:
             whole, rows = subset
             return input_rows.take(whole.get_data(), rows)
-        if self._raw.are_files:
-            self._rows_to_read()
         self._raw.check_not_freed("return its data")
         if self._raw.are_files or sequences.are_chunks(self.data):
             return self._rows_to_read().loaded()

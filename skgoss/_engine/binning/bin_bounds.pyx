@@ -136,13 +136,14 @@ cdef struct Forced:
 cdef inline void tally_value(
     double value, double mass, bint weighted, Tally* tally, SortScratch* scratch_out
 ) noexcept nogil:
-    """Count a zero or NaN; keep the key of any other value, and its mass if ``weighted``."""
+    """Count NaN and its mass; keep the key of a value but zero, and its mass if ``weighted``.
+
+    Zeros are not counted here: they are the remaining rows, see `read_sparse`.
+    """
     if isnan(value):
         tally.n_nan += 1
         tally.nan_mass += mass
-    elif is_zero(value, True):
-        tally.n_zero += 1
-    elif tally.n_other < tally.max_other:
+    elif not is_zero(value, False) and tally.n_other < tally.max_other:
         scratch_out.key[tally.n_other] = ordered_key(value)
         if weighted:
             scratch_out.mass[tally.n_other] = mass
@@ -469,7 +470,7 @@ cdef Side side_below(const Side* side, double bound, int64_t first) noexcept nog
 cdef int32_t count_occupied(
     const Side* left, const Side* right, int64_t n_zero, const double* bound
 ) noexcept nogil:
-    """The number of bins that hold values.
+    """The number of bins that hold values, of which ``left`` are negative and ``right`` positive.
 
     ``bound``: the upper bounds of the bins, ascending; the last one is infinite.
     """
@@ -498,6 +499,8 @@ cdef int32_t bound_between(
     divided like a column of their own, but no interval gets bins that earlier ones have used.
 
     - ``left``, ``right``: the negative and the positive values.
+    - ``forced``: the user's boundaries.
+    - ``min_count``: the minimum number of rows of the other bins.
     - ``total``: the mass of all values, including zeros.
     - ``fixed``: work space of ``max_bin`` numbers, for `fixed_bounds`.
 

@@ -8,7 +8,7 @@ handler.
 from libc.stdint cimport int64_t
 
 cdef struct Watch:
-    unsigned long handler     # the thread that runs Python's handlers; 0: it is not in the kernel
+    unsigned long handler_thread  # that runs Python's handlers; 0: it is not in the kernel
     int64_t next_poll         # in milliseconds
     int stopped
 

@@ -20,9 +20,9 @@ cdef enum:
 cdef Watch start_watch() except *:
     """Start to watch for signals, in the main thread: only there does Python run handlers."""
     cdef Watch watch
-    watch.handler = PyThread_get_thread_ident()
-    if threading.main_thread().ident != watch.handler:
-        watch.handler = 0
+    watch.handler_thread = PyThread_get_thread_ident()
+    if threading.main_thread().ident != watch.handler_thread:
+        watch.handler_thread = 0
     watch.next_poll = milliseconds() + POLL_INTERVAL_MS
     watch.stopped = False
     return watch
@@ -37,7 +37,7 @@ cdef bint is_stopped(Watch* watch) noexcept nogil:
     """Whether a handler has raised an exception; for any thread of a team."""
     if read_flag(&watch.stopped):
         return True
-    if PyThread_get_thread_ident() != watch.handler or milliseconds() < watch.next_poll:
+    if PyThread_get_thread_ident() != watch.handler_thread or milliseconds() < watch.next_poll:
         return False
     if has_raised():
         set_flag(&watch.stopped)

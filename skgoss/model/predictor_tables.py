@@ -23,9 +23,12 @@ def make_predictor(
 ) -> Predictor:
     """Sort the thresholds of each column and fill the tables of the kernel.
 
-    A slot is a column with one meaning of "missing", so a model may mix the meanings.
-    A column with one set of categories is a slot, too: its values are 0 in the set and
-    1 outside. A slot has up to two sides: in one missing values go left, in the other
+    ``arrays`` are the nodes and leaves of all trees by name: see `Ensemble`. The leaves
+    of tree t begin at ``leaf_start[t]``. ``sets`` are those of categorical nodes.
+
+    A slot is a column with one meaning of "missing", so a model may mix the meanings. A
+    column with one set of categories is a slot, too: its values are 0 in the set and 1
+    outside. A slot has up to two sides: in one missing values go left, in the other
     right. Each side that a node asks for has a column of ranks.
 
     Arrays whose names begin with ``slot`` have an entry for each slot, ``sides`` one
@@ -56,10 +59,10 @@ def make_predictor(
     column = slot_column[slot, goes_right] - 1
     threshold = np.where(categorical, 0.0, arrays["threshold"])
     rank, slot_start, slot_thresholds = _ranks(threshold, slot, len(slot_key))
-    slot_bytes, slot_bit, outside_start, n_bytes = _byte_columns(
+    slot_byte_column, slot_bit, outside_start, n_byte_columns = _byte_columns(
         slot_feature, slot_set, np.diff(slot_start), sides, sets
     )
-    first_byte = slot_bytes.flat[sides][column]
+    first_byte = slot_byte_column.flat[sides][column]
     set_bit = 1 << slot_bit[slot] % 8
     return Predictor(
         arrays["left_child"],
@@ -74,7 +77,7 @@ def make_predictor(
         slot_feature.astype(np.int32),
         np.where(slot_kind < 3, slot_kind, 0).astype(np.uint8),
         slot_column,
-        slot_bytes,
+        slot_byte_column,
         slot_start.astype(np.int64),
         slot_thresholds,
         slot_set,
@@ -82,7 +85,7 @@ def make_predictor(
         sets.words,
         slot_bit,
         outside_start,
-        n_bytes,
+        n_byte_columns,
         n_scores,
     )
 
@@ -135,19 +138,20 @@ def _byte_columns(
     Sets of similar sizes share a table, which is as long as the largest needs. The
     result, for `Predictor`:
 
-    =================  ==============  ===============================================
-    ``slot_bytes``     slot and side   its first column, or that of a set; -1: no side
-    ``slot_bit``       slot            of a set, its number in the table; else 0
-    ``outside_start``  table, and end  where its entries begin: one for each category
-                                       that a set of the table may have, one for others
-    ``n_bytes``                        the number of columns
-    =================  ==============  ===============================================
+    ====================  ==============  ============================================
+    ``slot_byte_column``  slot and side   its first column, or a set's; -1: no side
+    ``slot_bit``          slot            of a set, its number in the table; else 0
+    ``outside_start``     table, and end  where its entries begin: one for each
+                                          category that a set of the table may have,
+                                          one for others
+    ``n_byte_columns``                    the number of columns
+    ====================  ==============  ============================================
     """
     is_set = slot_set >= 0
     n_columns = np.where(is_set, 0, -(-n_thresholds // 255))[sides // 2]
     n_rank_columns = int(n_columns.sum())
-    slot_bytes = np.full((len(slot_feature), 2), -1, dtype=np.int32)
-    slot_bytes.flat[sides] = np.cumsum(n_columns) - n_columns
+    slot_byte_column = np.full((len(slot_feature), 2), -1, dtype=np.int32)
+    slot_byte_column.flat[sides] = np.cumsum(n_columns) - n_columns
     # The slots of sets, by feature and size, and what each has.
     slots = np.flatnonzero(is_set)
     n_words = np.diff(sets.start)[slot_set[slots]]
@@ -159,12 +163,13 @@ def _byte_columns(
     table = np.cumsum(bit == 0) - 1
     slot_bit = np.zeros(len(slot_feature), dtype=np.uint8)
     slot_bit[slots] = bit
-    slot_bytes[slots, 0] = n_rank_columns + 8 * table + bit // 8
+    slot_byte_column[slots, 0] = n_rank_columns + 8 * table + bit // 8
     # The last set of a table is the largest.
     is_last = np.append(bit == 0, True)[1:]
     n_entries = 32 * n_words[is_last] + 1
     outside_start = np.concatenate([[0], np.cumsum(n_entries)]).astype(np.int64)
-    return slot_bytes, slot_bit, outside_start, n_rank_columns + 8 * len(n_entries)
+    n_byte_columns = n_rank_columns + 8 * len(n_entries)
+    return slot_byte_column, slot_bit, outside_start, n_byte_columns
 
 
 def _distinct_sets(sets: CategorySets) -> NDArray[np.int64]:

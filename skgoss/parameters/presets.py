@@ -170,10 +170,10 @@ _ACCURATE_ON_FOLDS = _ACCURATE | {
 _RANDOM_THRESHOLDS = {"extra_trees": True, "min_child_samples": 1, "reg_lambda": 0.1}
 # Linear leaves with random thresholds, which need no samples of rows; also with pairs
 # of columns, whose effects no single column shows. Linear models of few rows
-# extrapolate steeply, so `min_child_samples` is not reduced for them.
+# extrapolate steeply, so presets keep the `min_child_samples` of linear leaves.
 _LINEAR_LEAF_OPTIONS = frozenset({"min_child_samples"})
-_LINEAR = frozenset({"linear_tree"})
-_PAIRS = frozenset({"pair_features"})
+_LINEAR_TREE = frozenset({"linear_tree"})
+_PAIR_FEATURES = frozenset({"pair_features"})
 _LINEAR_LEAVES = {"linear_tree": True, "extra_trees": True, "reg_lambda": 1.0}
 _SUMS = {"pair_features": "sums"}
 _PRODUCTS = {"pair_features": "products"}
@@ -261,23 +261,23 @@ def chosen(
     """
     if settings.preset is None:
         return {}
-    fixed = _NOT_CHOSEN[settings.boosting_type].union(explicit)
+    kept = _NOT_CHOSEN[settings.boosting_type].union(explicit)
     if settings.data_sample_strategy == "goss":
-        fixed |= _SAMPLING
-    if settings.linear_tree:
-        fixed |= _LINEAR_LEAF_OPTIONS
+        kept |= _SAMPLING
+    if settings.linear_tree:  # the user's own linear leaves
+        kept |= _LINEAR_LEAF_OPTIONS
     if not (may_be_linear and settings.may_have(linear_tree=True)):
-        fixed |= _LINEAR
+        kept |= _LINEAR_TREE
     if not may_have_pairs:
-        fixed |= _PAIRS
+        kept |= _PAIR_FEATURES
     preset = _PRESETS[settings.preset]
     is_single = settings.folds is None and not (may_fold and "folds" in preset.on_folds)
     values = preset.single if is_single else preset.on_folds
     if str(settings.objective).startswith(_SURVIVAL):
-        values, fixed = values | _SURVIVAL_OPTIONS, fixed | _LINEAR | _PAIRS
+        values, kept = values | _SURVIVAL_OPTIONS, kept | _LINEAR_TREE | _PAIR_FEATURES
     if max_categories > _LARGE_VOCABULARY:
         values = values | _LARGE_VOCABULARY_OPTIONS
-    return {name: value for name, value in values.items() if name not in fixed}
+    return {name: value for name, value in values.items() if name not in kept}
 
 
 def _candidates(
@@ -400,12 +400,12 @@ def search(
     )
     if settings.preset != "best":
         return first
-    fixed = set(own.explicit)
+    kept = set(own.explicit)
     if not max_categories:
-        fixed |= _SPACE_CATEGORY_OPTIONS
+        kept |= _SPACE_CATEGORY_OPTIONS
     if "subsample" not in chosen:
-        fixed |= _SAMPLING
-    space = tuple(option for option in _SPACE if option[0] not in fixed)
+        kept |= _SAMPLING
+    space = tuple(option for option in _SPACE if option[0] not in kept)
     return first._replace(space=space, n_batches=_MAX_BATCHES, patience=_PATIENCE)
 
 

@@ -61,11 +61,12 @@ cdef struct Slots:
 cdef bint may_fit(
     const SparseColumns* sparse, const Slots* slots, int slot, int64_t n_rows, int64_t n_codes,
 ) noexcept nogil:
-    """A necessary condition for a column with `n_rows` entries to fit into a bundle.
+    """A necessary condition for a column to fit into the bundle of ``slot``.
 
-    There are enough codes. And the entries of column and bundle that exceed the number of rows,
-    which must be conflicts, are within the limit. With ``n_rows`` = 0, only codes and the conflicts
-    that the bundle already has are compared with the limits.
+    The column has ``n_rows`` entries and ``n_codes`` codes. There are enough codes. And the entries
+    of column and bundle that exceed the number of rows, which must be conflicts, are within the
+    limit. With ``n_rows`` = 0, only codes and the conflicts that the bundle already has are
+    compared with the limits.
     """
     return (
         slots.codes[slot] + n_codes <= sparse.max_codes

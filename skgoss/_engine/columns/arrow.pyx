@@ -225,7 +225,11 @@ cdef class Export:
         self, Py_ssize_t column, uint8_t kind, uint64_t* address_out, int64_t* stride_out,
         uint8_t* kind_out,
     ) except -1:
-        """Copy the values of a column into one piece of memory."""
+        """Copy the values of a column into one piece of memory.
+
+        ``kind``: of the values in the arrays, BOOLEAN or a kind of numbers. With nulls, which
+        become NaN, the copies are float64; bits become bytes. ``kind_out``: of the copies.
+        """
         cdef const Array* array
         cdef bint as_float = False
         cdef int64_t n_rows = 0

@@ -156,7 +156,7 @@ cdef struct MoveLoop:
     const int64_t* chunk_start
     int64_t first_column
     int64_t n_columns
-    int32_t* read
+    int32_t* n_read           # of each row: see `move_columns`, ``read_inout``
     int64_t* next_entry       # of each chunk, by column
     const int64_t* entry_stop
     int32_t* rows
@@ -170,7 +170,7 @@ cdef void move_values(
     """Write the entries of chunk k, whose values have the size of ``bits_t``."""
     move_rows(
         start, <const index_t*> loop.columns, values, loop.chunk_start[k],
-        loop.chunk_start[k + 1], loop.first_column, loop.n_columns, loop.read,
+        loop.chunk_start[k + 1], loop.first_column, loop.n_columns, loop.n_read,
         loop.next_entry + k * loop.n_columns, loop.entry_stop + k * loop.n_columns, loop.rows,
         <bits_t*> loop.values_out, &loop.watch)
 

@@ -325,7 +325,10 @@ cdef class FewRowsPredictor:
                 Sink(NULL, &leaves_out[0, 0], first_tree, stop_tree))
 
     cdef int run(self, columns, Py_ssize_t n, Sink sink) except -1:
-        """Read the values of all n rows, and run the rows through the trees of the sink."""
+        """Read the values of all n rows, and run the rows through the trees of the sink.
+
+        ``rows``, (n, 1 + n_readings): column 0 is what leaves test, and no row goes right there.
+        """
         cdef InputColumns inputs = read_columns(columns)
         cdef Py_ssize_t width = 1 + self.n_readings
         cdef double* column = <double*> malloc((1 + width) * n * sizeof(double))

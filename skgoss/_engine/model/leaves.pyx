@@ -62,7 +62,10 @@ cdef void* append(Pile* pile, int64_t n, size_t size) except NULL nogil:
 cdef void count_leaves(
     const int32_t* left, const int32_t* right, int32_t n_nodes, int32_t* size_out,
 ) noexcept nogil:
-    """Write the number of leaves below each inner node, whose children are later nodes or ~leaf."""
+    """Write the number of leaves below each inner node.
+
+    ``left``, ``right``, (n_nodes,), here and below: the children, each a later node or ~leaf.
+    """
     cdef int32_t i
     for i in range(n_nodes - 1, -1, -1):
         size_out[i] = (size_out[left[i]] if left[i] >= 0 else 1) + (
@@ -331,7 +334,10 @@ cdef void write_leaves(
 cdef void find_exits(
     const Routes* routes, const Route* route, const uint8_t* const* columns, uint8_t* exits_out,
 ) noexcept nogil:
-    """Write the exit by which each row leaves the top of a tree."""
+    """Write the exit by which each row leaves the top of a tree.
+
+    ``columns``: the address of each column of bytes of a tile; ``exits_out``, (LEAF_TILE,).
+    """
     leftmost_exits(
         <const MaskOp*> routes.ops.items + route.first_op,
         <const Plane*> routes.planes.items + route.first_plane, route.n_planes, columns,
@@ -342,7 +348,10 @@ cdef void walk(
     const Routes* routes, const Route* route, const uint8_t* exits,
     const uint8_t* const* columns, int n, int32_t* leaf_out,
 ) noexcept nogil:
-    """Write the leaf that each row reaches from its exit."""
+    """Write the leaf that each of n rows reaches from its exit.
+
+    ``exits``, ``columns``: see `find_exits`.
+    """
     walk_from_exits(
         <const WalkNode*> routes.nodes.items + route.first_node, exits, columns, n,
         leaf_out)

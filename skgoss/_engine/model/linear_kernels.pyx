@@ -771,8 +771,8 @@ cdef struct AddLoop:
     int64_t first_score
     int64_t n_scores
     double* score
-    double* memory            # of each thread, ``share`` doubles
-    int64_t share
+    double* memory            # of each thread, ``memory_size`` doubles
+    int64_t memory_size
     Watch watch
 
 
@@ -795,7 +795,7 @@ cdef void add_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread) 
             leaf[i] = loop.leaf[(first + i) * loop.n_trees + tree]
         add_model_values(
             &loop.values, &models, start[1] - start[0], loop.leaf_value + start[0], 1, leaf,
-            rows, end - first, loop.memory + thread * loop.share, loop.n_scores,
+            rows, end - first, loop.memory + thread * loop.memory_size, loop.n_scores,
             loop.score + (loop.first_score + tree) % loop.n_scores)
 
 
@@ -833,12 +833,12 @@ def add(
     loop.leaf, loop.leaf_start, loop.n_trees = &leaf[0, 0], &leaf_start[0], n_trees
     loop.score, loop.n_scores = &score_inout[0, 0], score_inout.shape[1]
     loop.first_score = first_score
-    loop.share = 0
+    loop.memory_size = 0
     for tree in range(n_trees):
         models = models_from(&loop.models, leaf_start[tree])
-        loop.share = max(
-            loop.share, add_memory(&models, leaf_start[tree + 1] - leaf_start[tree], BLOCK))
-    memory = np.empty((n_threads, loop.share))
+        loop.memory_size = max(
+            loop.memory_size, add_memory(&models, leaf_start[tree + 1] - leaf_start[tree], BLOCK))
+    memory = np.empty((n_threads, loop.memory_size))
     loop.memory = &memory[0, 0]
     loop.watch = start_watch()
     with nogil:

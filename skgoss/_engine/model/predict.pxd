@@ -40,10 +40,10 @@ cdef struct Slot:
     int64_t n_thresholds
     int32_t left_column
     int32_t right_column
-    # The first column of bytes of each (there is one for every 255 thresholds), or the one with the
-    # bit of the set; -1: there is none.
-    int32_t left_bytes
-    int32_t right_bytes
+    # The number of the first column of bytes of each (there is one for every 255 thresholds), or of
+    # the one with the bit of the set; -1: there is none.
+    int32_t left_byte_column
+    int32_t right_byte_column
     uint8_t missing
     const uint32_t* words     # of a set: the values of its categories are 0, all others 1
     int64_t n_words           # -1: the slot has no set
@@ -80,7 +80,7 @@ cdef struct Tables:
     int64_t n_slots
     int64_t n_columns         # of values that nodes test, with column 0: see `fill_values`
     int64_t n_set_bytes       # tables of sets
-    int64_t n_bytes           # columns of bytes
+    int64_t n_byte_columns    # columns of bytes
     int n_scores              # trees of a round
 
 

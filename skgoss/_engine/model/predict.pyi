@@ -13,11 +13,11 @@ class Predictor:
         limit: NDArray[np.uint8], leaf_start: NDArray[np.int64],
         leaf_value: NDArray[np.float64], slot_feature: NDArray[np.int32],
         slot_missing: NDArray[np.uint8], slot_column: NDArray[np.int32],
-        slot_bytes: NDArray[np.int32], slot_start: NDArray[np.int64],
+        slot_byte_column: NDArray[np.int32], slot_start: NDArray[np.int64],
         slot_threshold: NDArray[np.float64], slot_set: NDArray[np.int64],
         set_start: NDArray[np.int64], set_words: NDArray[np.uint32],
-        slot_bit: NDArray[np.uint8], outside_start: NDArray[np.int64], n_bytes: int,
-        n_scores: int,
+        slot_bit: NDArray[np.uint8], outside_start: NDArray[np.int64],
+        n_byte_columns: int, n_scores: int,
     ) -> None: ...
     def predict(
         self, columns: object, first_tree: int, stop_tree: int, link: RowLink,

@@ -138,18 +138,18 @@ cdef void rank_slot(
     cdef int64_t rank[LEAF_TILE]
     cdef uint8_t missing[LEAF_TILE]
     cdef uint8_t any_missing
-    cdef uint8_t* left = bytes_out + max(slot.left_bytes, 0) * LEAF_TILE
-    cdef uint8_t* right = bytes_out + max(slot.right_bytes, 0) * LEAF_TILE
+    cdef uint8_t* left = bytes_out + max(slot.left_byte_column, 0) * LEAF_TILE
+    cdef uint8_t* right = bytes_out + max(slot.right_byte_column, 0) * LEAF_TILE
     cdef int64_t first = 0
     load_block(inputs, slot.feature, NULL, start, n, values)
     find_missing(slot.missing, ZERO, values, missing, &any_missing)
     rank_values(slot.thresholds, slot.n_thresholds, values, rank)
     while first < slot.n_thresholds:
-        if slot.left_bytes >= 0:
+        if slot.left_byte_column >= 0:
             ranks_to_bytes(rank, first, missing, 0, left)
-        if slot.right_bytes >= 0 and slot.left_bytes >= 0 and not any_missing:
+        if slot.right_byte_column >= 0 and slot.left_byte_column >= 0 and not any_missing:
             memcpy(right, left, LEAF_TILE)
-        elif slot.right_bytes >= 0:
+        elif slot.right_byte_column >= 0:
             ranks_to_bytes(rank, first, missing, 0xFF, right)
         first += RANKS_PER_BYTE
         left += LEAF_TILE
@@ -221,7 +221,7 @@ cdef void score_block(
     cdef int64_t tree, j
     cdef Py_ssize_t t, row
     cdef int n
-    for j in range(n_tiles * model.n_bytes):
+    for j in range(n_tiles * model.n_byte_columns):
         block.columns[j] = block.bytes + j * LEAF_TILE
     for tree in range(sink.first_tree, sink.stop_tree):
         for t in range(n_tiles):
@@ -229,11 +229,11 @@ cdef void score_block(
             n = <int> min(<Py_ssize_t> LEAF_TILE, block.stop - row)
             if block.scores != NULL:
                 add_values(
-                    routes, tree, block.columns + t * model.n_bytes, n, model.n_scores,
+                    routes, tree, block.columns + t * model.n_byte_columns, n, model.n_scores,
                     block.scores + t * LEAF_TILE * model.n_scores + tree % model.n_scores)
             else:
                 write_leaves(
-                    routes, tree, block.columns + t * model.n_bytes, n, width,
+                    routes, tree, block.columns + t * model.n_byte_columns, n, width,
                     sink.leaves + row * width + tree - sink.first_tree)
 
 
@@ -247,7 +247,7 @@ cdef void run_block(
         for row from block.start <= row < block.stop by LEAF_TILE:
             rank_tile(
                 model, inputs, row, min(<Py_ssize_t> LEAF_TILE, block.stop - row),
-                block.bytes + (row - block.start) * model.n_bytes)
+                block.bytes + (row - block.start) * model.n_byte_columns)
     score_block(model, routes, block, sink)
 
 
@@ -279,25 +279,33 @@ cdef struct BlockLoop:
     const Py_ssize_t* start   # the first row of each block, and n
     char* memory              # for each thread, `thread_bytes` bytes
     size_t thread_bytes
-    size_t bytes              # of a block
+    size_t block_bytes        # of them, the ranked bytes of a block
     const Sink* sink
     const Finish* finish
     Watch* watch
 
 
 cdef void score_body(void* context, Py_ssize_t number, Py_ssize_t end, int thread) noexcept nogil:
-    """Score the rows of one block; with ``finish``, turn their scores into predictions."""
+    """Score the rows of block ``number``; with ``finish``, turn their scores into predictions.
+
+    The memory of the thread has the ranked bytes of the rows, and the addresses of their columns.
+    After the scoring, it is the work space of `finish_rows`. With ``finish``, the rows have
+    ``finish.width`` numbers each in the sink's scores. The raw scores are at the end of this space,
+    and the predictions replace them.
+
+    ``end``: not used, as a task is a single block: see `LoopBody`.
+    """
     cdef BlockLoop* loop = <BlockLoop*>context
     cdef char* memory = loop.memory + loop.thread_bytes * thread
     cdef Py_ssize_t start = loop.start[number]
     cdef Py_ssize_t n = loop.start[number + 1] - start
     cdef double* out = NULL
     cdef RowBlock block = RowBlock(
-        <uint8_t*> memory, <const uint8_t**> (memory + loop.bytes), NULL, start, start + n)
+        <uint8_t*> memory, <const uint8_t**> (memory + loop.block_bytes), NULL, start, start + n)
     if is_stopped(loop.watch):
         return
     if loop.all_bytes != NULL:
-        block.bytes = loop.all_bytes + start * loop.model.n_bytes
+        block.bytes = loop.all_bytes + start * loop.model.n_byte_columns
     if loop.finish != NULL:
         out = loop.sink.scores + start * loop.finish.width
         block.scores = scores_of(loop.finish, n, out)
@@ -319,7 +327,7 @@ cdef bint score_many_rows(
     the bytes of each block are temporary. With `finish`, the scores of the sink are overwritten by
     predictions, for which it must have space.
     """
-    cdef Py_ssize_t max_tiles = BLOCK_BYTES // (LEAF_TILE * max(model.n_bytes, 1))
+    cdef Py_ssize_t max_tiles = BLOCK_BYTES // (LEAF_TILE * max(model.n_byte_columns, 1))
     cdef Py_ssize_t n_blocks = cut_blocks(n, max_tiles, n_threads, NULL)
     cdef Py_ssize_t* start = <Py_ssize_t*> malloc((n_blocks + 1) * sizeof(Py_ssize_t))
     cdef BlockLoop loop = BlockLoop(
@@ -329,11 +337,11 @@ cdef bint score_many_rows(
         return False
     cut_blocks(n, max_tiles, n_threads, start)
     # The first block is the largest.
-    n_columns = (start[1] + LEAF_TILE - 1) // LEAF_TILE * model.n_bytes
-    loop.bytes = LEAF_TILE * n_columns
+    n_columns = (start[1] + LEAF_TILE - 1) // LEAF_TILE * model.n_byte_columns
+    loop.block_bytes = LEAF_TILE * n_columns
     if finish != NULL:
-        loop.bytes = max(loop.bytes, finish.n_work * sizeof(double))
-    loop.thread_bytes = loop.bytes + (n_columns // 8 + 1) * 8 * sizeof(void*)
+        loop.block_bytes = max(loop.block_bytes, finish.n_work * sizeof(double))
+    loop.thread_bytes = loop.block_bytes + (n_columns // 8 + 1) * 8 * sizeof(void*)
     loop.memory = <char*> malloc(loop.thread_bytes * n_threads)
     if loop.memory != NULL:
         parallel_for(score_body, &loop, n_blocks, 1, n_threads)
@@ -394,7 +402,7 @@ cdef class Predictor:
       missing.
     - ``slot_column``, (n_slots, 2): the number, >= 1, of the column with missing values on the
       left, and of the column with missing values on the right; 0 if there is none.
-    - ``slot_bytes``, (n_slots, 2): the first column of bytes of each, >= 0; -1 if there is none.
+    - ``slot_byte_column``, (n_slots, 2): the first column of bytes of each, >= 0; -1: none.
     - ``slot_start``, (n_slots + 1,): the first threshold of each slot.
     - ``slot_threshold``, (n_thresholds,): the thresholds of each slot, ascending and distinct.
     - ``slot_set``, (n_slots,): the number of each slot's set of categories; -1: its values are
@@ -405,7 +413,7 @@ cdef class Predictor:
     - ``outside_start``, (n_tables + 1,): the first word of each of these tables, which have one
       word for each category, and one for all others. Each table has eight of the last columns of
       bytes.
-    - ``n_bytes``: the number of columns of bytes.
+    - ``n_byte_columns``: the number of columns of bytes.
     - ``n_scores``: the number of trees of a round.
     """
 
@@ -415,11 +423,11 @@ cdef class Predictor:
         const int32_t[::1] byte_column, const uint8_t[::1] bits, const uint8_t[::1] limit,
         const int64_t[::1] leaf_start, const double[::1] leaf_value,
         const int32_t[::1] slot_feature, const uint8_t[::1] slot_missing,
-        const int32_t[:, ::1] slot_column, const int32_t[:, ::1] slot_bytes,
+        const int32_t[:, ::1] slot_column, const int32_t[:, ::1] slot_byte_column,
         const int64_t[::1] slot_start, const double[::1] slot_threshold,
         const int64_t[::1] slot_set, const int64_t[::1] set_start,
         const uint32_t[::1] set_words, const uint8_t[::1] slot_bit,
-        const int64_t[::1] outside_start, int64_t n_bytes, int n_scores,
+        const int64_t[::1] outside_start, int64_t n_byte_columns, int n_scores,
     ):
         cdef int64_t n_trees = leaf_start.shape[0] - 1
         cdef int64_t n_leaves = leaf_value.shape[0]
@@ -440,10 +448,10 @@ cdef class Predictor:
             raise MemoryError
         self.tables.n_scores = n_scores
         self.tables.n_slots = slot_feature.shape[0]
-        self.tables.n_bytes = n_bytes
+        self.tables.n_byte_columns = n_byte_columns
         self.tables.n_set_bytes = n_set_bytes
         fill_slots(
-            self, slot_feature, slot_missing, slot_column, slot_bytes, slot_start, slot_set,
+            self, slot_feature, slot_missing, slot_column, slot_byte_column, slot_start, slot_set,
             set_start)
         fill_sets(self, slot_bit, outside_start)
         fill_trees(self, left, right, threshold, column, leaf_start)
@@ -488,7 +496,7 @@ cdef class Predictor:
         cdef InputColumns inputs = read_columns(columns)
         cdef Py_ssize_t n_tiles = (n_rows + LEAF_TILE - 1) // LEAF_TILE
         cdef uint8_t[::1] bytes = np.empty(
-            n_tiles * LEAF_TILE * self.tables.n_bytes + 1, dtype=np.uint8)
+            n_tiles * LEAF_TILE * self.tables.n_byte_columns + 1, dtype=np.uint8)
         self.run(&inputs, &bytes[0], n_rows, n_threads, Sink(NULL, NULL, 0, 0), NULL)
         return np.asarray(bytes)
 
@@ -556,8 +564,8 @@ cdef void fill_slots(
         self.slots[s].feature = feature[s]
         self.slots[s].left_column = column[s, 0]
         self.slots[s].right_column = column[s, 1]
-        self.slots[s].left_bytes = bytes[s, 0]
-        self.slots[s].right_bytes = bytes[s, 1]
+        self.slots[s].left_byte_column = bytes[s, 0]
+        self.slots[s].right_byte_column = bytes[s, 1]
         self.tables.n_columns = max(
             self.tables.n_columns, column[s, 0] + 1, column[s, 1] + 1)
         self.slots[s].missing = missing[s]
@@ -579,7 +587,7 @@ cdef void fill_sets(
     ``bit``, ``start``: ``slot_bit`` and ``outside_start`` of `Predictor`. All bits are set at
     first.
     """
-    cdef int64_t first = self.tables.n_bytes - BYTES_PER_WORD * self.tables.n_set_bytes
+    cdef int64_t first = self.tables.n_byte_columns - BYTES_PER_WORD * self.tables.n_set_bytes
     cdef const Slot* slot
     cdef int64_t table, word
     cdef uint64_t bits
@@ -588,7 +596,7 @@ cdef void fill_sets(
         slot = &self.slots[s]
         if slot.n_words < 0:
             continue
-        table = (slot.left_bytes - first) // BYTES_PER_WORD
+        table = (slot.left_byte_column - first) // BYTES_PER_WORD
         self.set_bytes[table] = SetBytes(
             slot.feature, first + BYTES_PER_WORD * table,
             <int32_t> (start[table + 1] - start[table] - 1),

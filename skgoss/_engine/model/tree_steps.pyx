@@ -333,7 +333,8 @@ cdef bint close_node(Writer* w, int64_t depth) noexcept nogil:
 cdef bint write_tree(Writer* w) noexcept nogil:
     """Write the steps of a tree with an inner node; False: there is not enough memory.
 
-    A depth-first walk without recursion: ``depth`` is the number of nodes on the path.
+    A depth-first walk without recursion: ``depth`` is the number of nodes on the path. A fork does
+    not stay on it: its children are constant leaves.
     """
     cdef int64_t depth = 0
     cdef int64_t at = w.root

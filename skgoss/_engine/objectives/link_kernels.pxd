@@ -16,7 +16,7 @@ cdef dict numbers_of(const char* const* names)
 
 # The link of consecutive scores of a row.
 cdef struct LinkPart:
-    link_rows rows            # NULL: softmax
+    link_rows link_of_rows    # NULL: softmax
     double slope
     int64_t n_scores
 

@@ -43,7 +43,7 @@ cdef int64_t softmax_block(int64_t n_classes) noexcept nogil:
 
 
 cdef struct LinkLoop:
-    link_rows rows            # the kernel of a link of single scores; NULL: softmax
+    link_rows link_of_rows    # the kernel of a link of single scores; NULL: softmax
     const double* x           # (n_classes, n): scores
     double* x_out             # the same shape: predictions; may be `x`
     double slope              # the factor of the scores in 'logistic'
@@ -64,10 +64,10 @@ cdef void link_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread)
     if loop.x_out != loop.x:
         for k in range(loop.n_classes):
             memcpy(x_out + k * loop.n, loop.x + k * loop.n + first, n * sizeof(double))
-    if loop.rows == NULL:
+    if loop.link_of_rows == NULL:
         softmax_link(x_out, loop.n_classes, loop.n, n, work)
     else:
-        loop.rows(x_out, loop.slope, n)
+        loop.link_of_rows(x_out, loop.slope, n)
 
 
 def apply(
@@ -89,7 +89,7 @@ def apply(
         LinkLoop loop
     if n == 0:
         return
-    loop.rows = NULL if per_row else LINK_KERNELS[kind]
+    loop.link_of_rows = NULL if per_row else LINK_KERNELS[kind]
     loop.x, loop.x_out = &scores[0, 0], &predictions_out[0, 0]
     loop.slope, loop.n_classes, loop.n = slope, n_classes, n
     if n * n_classes < MIN_ROWS_FOR_TEAM:
@@ -125,10 +125,10 @@ cdef void mix_scores(
             work[j * n + i] = scores_inout[i * n_scores + j]
     for p in range(finish.n_parts):
         part = finish.parts + p
-        if part.rows == NULL:
+        if part.link_of_rows == NULL:
             softmax_link(at, part.n_scores, n, n, work + n_scores * n)
         else:
-            part.rows(at, part.slope, part.n_scores * n)
+            part.link_of_rows(at, part.slope, part.n_scores * n)
         at += part.n_scores * n
     for j in range(n_scores):
         for i in range(n):
@@ -170,7 +170,7 @@ cdef void finish_rows(
         for i from 0 <= i < n by size:
             mix_scores(finish, min(size, n - i), scores + i * n_scores, work)
     elif finish.n_parts > 0:
-        finish.parts.rows(scores, finish.parts.slope, n * n_scores)
+        finish.parts.link_of_rows(scores, finish.parts.slope, n * n_scores)
     if finish.width > n_scores:
         write_both(n, out)
 
@@ -253,19 +253,19 @@ cdef class RowLink:
         for kind, slope, n_scores in parts:
             part = LinkPart(NULL, slope, n_scores)
             if kind != SOFTMAX:
-                part.rows = LINK_KERNELS[kind]
+                part.link_of_rows = LINK_KERNELS[kind]
             self.finish.n_scores += part.n_scores
-            if last != NULL and part.rows != NULL and (
-                part.rows == last.rows and part.slope == last.slope
+            if last != NULL and part.link_of_rows != NULL and (
+                part.link_of_rows == last.link_of_rows and part.slope == last.slope
             ):
                 last.n_scores += part.n_scores
                 continue
             last = self.parts + self.finish.n_parts
             last[0] = part
             self.finish.n_parts += 1
-        if self.finish.n_parts > 1 or last.rows == NULL:
+        if self.finish.n_parts > 1 or last.link_of_rows == NULL:
             self.finish.n_work = (self.finish.n_scores + 2) * mixed_rows(self.finish.n_scores)
-        elif last.rows == LINK_KERNELS[IDENTITY]:
+        elif last.link_of_rows == LINK_KERNELS[IDENTITY]:
             self.finish.n_parts = 0
         self.finish.width = 2 if both else self.finish.n_scores
         self.width = self.finish.width

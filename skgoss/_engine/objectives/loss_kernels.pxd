@@ -13,8 +13,8 @@ cdef extern from "distribution_kernels.h" nogil:
 
 cdef struct DerivativeLoop:
     # The input and the output of kernels; each of them uses only some of the fields.
-    pointwise_loss pointwise
-    distribution_derivatives distribution
+    pointwise_loss derive_pointwise
+    distribution_derivatives derive_distribution
     const double* score       # (K, n), as `gradient` and `hessian`
     const double* y           # targets, by row
     const double* weight      # by row, only for `Intensity`

@@ -60,7 +60,7 @@ cdef void pointwise_body(
 ) noexcept nogil:
     """Derive a loss of one score for the rows ``start`` to ``end``."""
     cdef DerivativeLoop* loop = <DerivativeLoop*>context
-    loop.pointwise(
+    loop.derive_pointwise(
         loop.score + start, loop.y + start, loop.a, loop.b, end - start, loop.gradient + start,
         loop.hessian + start if loop.hessian != NULL else NULL)
 
@@ -129,12 +129,12 @@ cdef class Pointwise(Loss):
     - ``parameters``: a and b for each score: see loss_kernels.h.
     """
 
-    cdef pointwise_loss rows
+    cdef pointwise_loss derive_rows
     cdef double[:, ::1] parameters
     cdef object name
 
     def __init__(self, name: str, const double[::1] y, parameters: Sequence[tuple[float, float]]):
-        self.name, self.y, self.rows = name, y, LOSS_KERNELS[<int>LOSSES[name]]
+        self.name, self.y, self.derive_rows = name, y, LOSS_KERNELS[<int>LOSSES[name]]
         self.parameters = np.array(parameters, dtype=np.float64)
 
     def __reduce__(self):
@@ -142,7 +142,7 @@ cdef class Pointwise(Loss):
 
     cdef int _derive(self, DerivativeLoop* loop, int n_threads) except -1:
         cdef int k
-        loop.pointwise = self.rows
+        loop.derive_pointwise = self.derive_rows
         for k in range(loop.n_scores):
             loop.a, loop.b = self.parameters[k, 0], self.parameters[k, 1]
             run_shares(pointwise_body, loop, loop.n, BLOCK, n_threads, loop.n)
@@ -207,7 +207,7 @@ cdef void distribution_body(
 ) noexcept nogil:
     """Derive the likelihood of a distribution for the rows ``start`` to ``end``."""
     cdef DerivativeLoop* loop = <DerivativeLoop*>context
-    loop.distribution(
+    loop.derive_distribution(
         loop.score + start, loop.y + start, loop.n, end - start, loop.gradient + start,
         loop.hessian + start)
 
@@ -229,7 +229,7 @@ def distribution(
     cdef DerivativeLoop loop
     if n == 0:
         return
-    loop.distribution = DERIVATIVE_KERNELS[kind]
+    loop.derive_distribution = DERIVATIVE_KERNELS[kind]
     loop.score, loop.y, loop.n = &scores[0, 0], &y[0], n
     loop.gradient, loop.hessian = &gradient_out[0, 0], &hessian_out[0, 0]
     if n < MIN_ROWS_FOR_TEAM:
@@ -273,16 +273,16 @@ cdef void class_losses(
 
 
 cdef struct SumLoop:
-    # One of both is not NULL for losses of one score and for distributions. If both are NULL, the
-    # losses are those of classes.
-    loss_values rows
-    distribution_likelihood likelihood
+    # The kernel: the first one for losses of one score, the second one for distributions. The other
+    # is NULL. If both are NULL, the losses are those of classes.
+    loss_values loss_of_rows
+    distribution_likelihood likelihood_of_rows
     const double* y           # by row
     const double* prediction  # (n_classes, n): predictions, or scores of a distribution
     const double* weight      # (n,); NULL: 1
     double parameter          # of the loss; of classes: `top_k` of `sum_by_class`
     int64_t n_classes         # or scores; 1 for losses of one score
-    int64_t n
+    int64_t stride            # n: from the predictions of a class to those of the next
     double* losses            # for each thread, 2 EXACT_BLOCK doubles
     int64_t* sums             # for each thread, EXACT_SIZE integers
 
@@ -295,21 +295,21 @@ cdef void sum_body(void* context, Py_ssize_t start, Py_ssize_t end, int thread) 
         const double* y = loop.y + start
         const double* prediction = loop.prediction + start
         int64_t size = end - start
-    if loop.rows != NULL:
-        loop.rows(y, prediction, loop.parameter, size, loss)
-    elif loop.likelihood != NULL:
-        loop.likelihood(prediction, y, loop.n, size, loss)
-    else:
+    if loop.loss_of_rows != NULL:
+        loop.loss_of_rows(y, prediction, loop.parameter, size, loss)
+    elif loop.likelihood_of_rows != NULL:
+        loop.likelihood_of_rows(prediction, y, loop.stride, size, loss)
+    else:  # the second half of the losses is work space
         class_losses(
-            y, prediction, loop.n, loop.n_classes, <int>loop.parameter, size, loss + EXACT_BLOCK,
-            loss)
+            y, prediction, loop.stride, loop.n_classes, <int>loop.parameter, size,
+            loss + EXACT_BLOCK, loss)
     add_exact(
         loss, loop.weight + start if loop.weight != NULL else NULL, size,
         loop.sums + thread * EXACT_SIZE)
 
 
 cdef sum_losses(
-    loss_values rows, distribution_likelihood likelihood, const double[::1] y,
+    loss_values loss_of_rows, distribution_likelihood likelihood_of_rows, const double[::1] y,
     const double[:, ::1] prediction, const double[::1] weight, double parameter,
     int n_threads,
 ):
@@ -330,8 +330,8 @@ cdef sum_losses(
     sums, losses = thread_sums, np.empty((n_threads, 2 * EXACT_BLOCK))
     if n > 0:
         loop = SumLoop(
-            rows, likelihood, &y[0], &prediction[0, 0], NULL, parameter, n_classes, n,
-            &losses[0, 0], &sums[0, 0])
+            loss_of_rows, likelihood_of_rows, &y[0], &prediction[0, 0], NULL, parameter,
+            n_classes, n, &losses[0, 0], &sums[0, 0])
         if weight is not None:
             loop.weight = &weight[0]
         run_shares(sum_body, &loop, n, EXACT_BLOCK, n_threads, n * n_classes)

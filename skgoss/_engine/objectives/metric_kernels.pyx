@@ -55,8 +55,8 @@ cdef enum:
 
 
 cdef struct RankedRow:
-    # The negated score: the best row has the smallest one.
-    double score
+    # Minus the score: the best row has the smallest number.
+    double negated
     # Minus the weight, for negative rows.
     double weight
 
@@ -79,22 +79,23 @@ cdef inline int64_t bucket_of(double score, double best, double scale, int64_t n
 
 
 cdef void sort_by_insertion(RankedRow* rows, int64_t n) noexcept nogil:
-    """Insertion sort by score, stable."""
+    """Insertion sort, stable, ascending by ``negated``: the best rows come first."""
     cdef int64_t i, j
     cdef RankedRow row
     for i in range(1, n):
         row = rows[i]
         j = i
-        while j > 0 and row.score < rows[j - 1].score:
+        while j > 0 and row.negated < rows[j - 1].negated:
             rows[j] = rows[j - 1]
             j -= 1
         rows[j] = row
 
 
 cdef void sort_by_digits(RankedRow* rows, int64_t n, RankedRow* other) noexcept nogil:
-    """Radix sort by the bytes of the scores, the least significant first, stable and in place.
+    """Radix sort, stable and in place, ascending by ``negated``: the best rows come first.
 
-    ``other``: work space of n rows. Bytes that all scores share are skipped.
+    Rows are sorted by each byte, the least significant first. Bytes that all rows share are
+    skipped. ``n``: above 0. ``other``: work space of n rows.
     """
     cdef int64_t counts[8][256]
     cdef int64_t i, digit, before, count
@@ -104,11 +105,11 @@ cdef void sort_by_digits(RankedRow* rows, int64_t n, RankedRow* other) noexcept 
     cdef RankedRow* target = other
     memset(counts, 0, sizeof(counts))
     for i in range(n):
-        bits = ordered_bits(rows[i].score)
+        bits = ordered_bits(rows[i].negated)
         for byte in range(8):
             counts[byte][(bits >> (8 * byte)) & 255] += 1
     for byte in range(8):
-        if counts[byte][(ordered_bits(rows[0].score) >> (8 * byte)) & 255] == n:
+        if counts[byte][(ordered_bits(rows[0].negated) >> (8 * byte)) & 255] == n:
             continue
         before = 0
         for digit in range(256):
@@ -116,7 +117,7 @@ cdef void sort_by_digits(RankedRow* rows, int64_t n, RankedRow* other) noexcept 
             counts[byte][digit] = before
             before += count
         for i in range(n):
-            digit = (ordered_bits(source[i].score) >> (8 * byte)) & 255
+            digit = (ordered_bits(source[i].negated) >> (8 * byte)) & 255
             target[counts[byte][digit]] = source[i]
             counts[byte][digit] += 1
         source, target = target, source
@@ -128,7 +129,7 @@ cdef bint are_equal(const RankedRow* rows, int64_t n) noexcept nogil:
     """Whether all rows have the same score."""
     cdef int64_t i
     for i in range(1, n):
-        if rows[i].score != rows[0].score:
+        if rows[i].negated != rows[0].negated:
             return False
     return True
 
@@ -147,22 +148,22 @@ cdef void sort_bucket(RankedRow* rows, int64_t n, double* work) noexcept nogil:
     if n <= MAX_INSERTION_SORT:
         sort_by_insertion(rows, n)
         return
-    smallest = largest = rows[0].score
+    smallest = largest = rows[0].negated
     for i in range(1, n):
-        smallest = min(smallest, rows[i].score)
-        largest = max(largest, rows[i].score)
+        smallest = min(smallest, rows[i].negated)
+        largest = max(largest, rows[i].negated)
     if smallest == largest:
         return
     scale = (n - 1) / (largest - smallest)
     memset(last, 0, (n + 1) * sizeof(int32_t))
     for i in range(n):
-        last[bucket_of(-rows[i].score, -smallest, scale, n) + 1] += 1
+        last[bucket_of(-rows[i].negated, -smallest, scale, n) + 1] += 1
     longest = 0
     for i in range(n):
         longest = max(longest, <int64_t>last[i + 1])
         last[i + 1] += last[i]
     for i in range(n):
-        start = bucket_of(-rows[i].score, -smallest, scale, n)
+        start = bucket_of(-rows[i].negated, -smallest, scale, n)
         dealt[last[start]] = rows[i]
         last[start] += 1
     memcpy(rows, dealt, n * sizeof(RankedRow))
@@ -199,13 +200,13 @@ cdef double roc(
     - ``positive``: the weight of the positive rows with better scores, before this section.
     - ``negative``: not used; see `curve`.
     """
-    cdef double area = 0.0, score, tied_positive, tied_negative
+    cdef double area = 0.0, negated, tied_positive, tied_negative
     cdef int64_t i = 0
     while i < n:
-        score = rows[i].score
+        negated = rows[i].negated
         tied_positive = 0.0
         tied_negative = 0.0
-        while i < n and not rows[i].score > score:
+        while i < n and not rows[i].negated > negated:
             tied_positive += max(rows[i].weight, 0.0)
             tied_negative += max(-rows[i].weight, 0.0)
             i += 1
@@ -222,12 +223,12 @@ cdef double precision_and_recall(
     - ``rows``, (n,): in descending order of scores.
     - ``positive``, ``negative``: the weights of the positive and negative rows before this section.
     """
-    cdef double area = 0.0, score, tied
+    cdef double area = 0.0, negated, tied
     cdef int64_t i = 0
     while i < n:
-        score = rows[i].score
+        negated = rows[i].negated
         tied = 0.0
-        while i < n and not rows[i].score > score:
+        while i < n and not rows[i].negated > negated:
             tied += max(rows[i].weight, 0.0)
             negative += max(-rows[i].weight, 0.0)
             i += 1
@@ -301,7 +302,7 @@ cdef void deal(
         if weight != NULL:
             w = weight[i]
         # 0.0 for both zeros, as the radix sort compares bits.
-        rows_out[row].score = 0.0 - score[i]
+        rows_out[row].negated = 0.0 - score[i]
         rows_out[row].weight = w if y[i] > 0 else -w
 
 
@@ -352,7 +353,7 @@ cdef DealLoop new_loop(
     return loop
 
 
-cdef void run_shares(LoopBody body, DealLoop* loop) noexcept nogil:
+cdef void for_each_share(LoopBody body, DealLoop* loop) noexcept nogil:
     """Run the body for each share; its number is the first row divided by ``loop.size``."""
     parallel_shares(body, loop, loop.n, loop.size, loop.n_shares)
 
@@ -419,7 +420,7 @@ cdef find_scale(DealLoop* loop):
     cdef int share
     loop.ends = &ends[0, 0]
     with nogil:
-        run_shares(range_body, loop)
+        for_each_share(range_body, loop)
     worst, best = ends[0, 0], ends[0, 1]
     for share in range(1, loop.n_shares):
         worst = min(worst, ends[share, 0])
@@ -521,9 +522,9 @@ cdef class Ranking:
             loop.weight = &weight[0]
         find_scale(&loop)
         with nogil:
-            run_shares(count_body, &loop)
+            for_each_share(count_body, &loop)
             counts_to_rows(loop.next_row, loop.n_shares, loop.n_counters, &self.start[0])
-            run_shares(deal_body, &loop)
+            for_each_share(deal_body, &loop)
 
     cdef _sort(self):
         """Sort the buckets, and sum the weights before each of them."""
@@ -612,7 +613,7 @@ cdef int64_t pairs_of_bucket(
     if smallest == largest:
         return n_positive * n_negative
     for i in range(n):
-        rows[i].score = 0.0 - score[i]
+        rows[i].negated = 0.0 - score[i]
         rows[i].weight = 1.0 if i < n_positive else -1.0
     sort_bucket(rows, n, work + 2 * n)
     return <int64_t>(2 * roc(rows, n, 0.0, 0.0))
@@ -672,9 +673,9 @@ cdef double area_of_pairs(const double[::1] y, const double[::1] score, int n_th
     loop.next_row, loop.counter, loop.scores = &next_row[0, 0], &counter[0], &dealt[0]
     find_scale(&loop)
     with nogil:
-        run_shares(count_rows_body, &loop)
+        for_each_share(count_rows_body, &loop)
         counts_to_rows(loop.next_row, loop.n_shares, loop.n_counters, &start[0])
-        run_shares(deal_scores_body, &loop)
+        for_each_share(deal_scores_body, &loop)
     for bucket in range(n_buckets):
         positive += start[2 * bucket + 1] - start[2 * bucket]
     if positive == 0 or positive == n:

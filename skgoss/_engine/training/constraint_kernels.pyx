@@ -240,13 +240,13 @@ cdef void start_constraints(Workspace* ws) noexcept nogil:
     if ws.neighbor_order != NULL:
         ws.neighbor_order[0] = 0
     for i in range(ws.n_split_features):
-        ws.row_of[ws.split_features[i]] = -1
+        ws.bounds_index[ws.split_features[i]] = -1
     ws.n_split_features = 0
 
 
-cdef void fill_row(
+cdef void bound_feature(
     const Shared* shared, const Workspace* ws, const Leaf* leaf, int feature,
-    FeatureBounds* row_out,
+    FeatureBounds* bounds_out,
 ) noexcept nogil:
     """Find what bounds the children of a leaf if a feature is split.
 
@@ -258,9 +258,9 @@ cdef void fill_row(
     cdef BinRange leaf_bins = bin_range(&shared.data, ws, leaf, feature)
     cdef PartialBound bound
     cdef int neighbor
-    row_out.lower = -INFINITY
-    row_out.upper = INFINITY
-    row_out.n = 0
+    bounds_out.lower = -INFINITY
+    bounds_out.upper = INFINITY
+    bounds_out.n = 0
     for neighbor in range(ws.n_leaves):
         if order[neighbor] == 0:
             continue
@@ -269,15 +269,15 @@ cdef void fill_row(
         bound.shared = shared_bins(
             leaf_bins, bin_range(&shared.data, ws, &ws.leaves[neighbor], feature))
         if not covers(bound.shared, leaf_bins):
-            row_out.partial[row_out.n] = bound
-            row_out.n += 1
+            bounds_out.partial[bounds_out.n] = bound
+            bounds_out.n += 1
         elif bound.is_above:
-            row_out.upper = min(row_out.upper, bound.value)
+            bounds_out.upper = min(bounds_out.upper, bound.value)
         else:
-            row_out.lower = max(row_out.lower, bound.value)
+            bounds_out.lower = max(bounds_out.lower, bound.value)
 
 
-cdef void fill_rows(
+cdef void bound_features(
     const Shared* shared, Workspace* ws, const Leaf* leaf, int side,
 ) noexcept nogil:
     """Find what bounds the children of a leaf, for each feature that a node of the tree splits.
@@ -285,11 +285,11 @@ cdef void fill_rows(
     In other features, all leaves share all bins. ``side``: 0 or 1: the arrays of one of two
     siblings.
     """
-    cdef FeatureBounds* rows = ws.monotone[side].rows
-    cdef int row
-    for row in range(ws.n_split_features):
-        rows[row].partial = ws.partial_bounds[side] + row * <Py_ssize_t>shared.settings.max_leaves
-        fill_row(shared, ws, leaf, ws.split_features[row], &rows[row])
+    cdef FeatureBounds* bounds = ws.monotone[side].bounds
+    cdef int i
+    for i in range(ws.n_split_features):
+        bounds[i].partial = ws.partial_bounds[side] + i * <Py_ssize_t>shared.settings.max_leaves
+        bound_feature(shared, ws, leaf, ws.split_features[i], &bounds[i])
 
 
 cdef double penalty_factor(double penalty, int depth) noexcept nogil:
@@ -317,8 +317,8 @@ cdef void prepare_constraints(
     cdef double penalty
     cdef int feature
     if constraints.bounding == ADVANCED:
-        fill_rows(shared, ws, leaf, side)
-    if factor == NULL:
+        bound_features(shared, ws, leaf, side)
+    if factor == NULL:  # all factors are 1
         return
     penalty = penalty_factor(constraints.penalty, leaf.depth) if constraints.penalty > 0 else 1.0
     for feature in range(shared.data.n_features):
@@ -328,13 +328,12 @@ cdef void prepare_constraints(
 
 
 cdef void add_split_feature(const Shared* shared, Workspace* ws, int feature) noexcept nogil:
-    """Give a numeric feature a row of bounds, once a node splits it.
+    """Give a numeric feature a `FeatureBounds`, once a node splits it.
 
-    A row has what bounds the children of a leaf if the feature is split. Features that no node of
-    the tree splits need none: all leaves share all of their bins.
+    Features that no node of the tree splits need none: all leaves share all of their bins.
     """
-    if ws.row_of[feature] < 0 and not shared.data.categorical[feature]:
-        ws.row_of[feature] = ws.n_split_features
+    if ws.bounds_index[feature] < 0 and not shared.data.categorical[feature]:
+        ws.bounds_index[feature] = ws.n_split_features
         ws.split_features[ws.n_split_features] = feature
         ws.n_split_features += 1
 

@@ -4,6 +4,9 @@ Summing rows with all features would also read the bytes of the other features. 
 out again for each tree, as ``layout.h`` describes it. Rows and features keep their numbers; of rows
 that are not sampled, shorts and entries are not filled. Features that are not sampled have no
 histogram bins and no codes; the features of a bundle get new codes.
+
+In all functions, ``full_data`` are the rows with all features and ``out`` those with the features
+of the tree, in the memory of ``buffers``. ``source`` says where the bins of the features come from.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t

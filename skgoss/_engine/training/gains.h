@@ -93,9 +93,9 @@ typedef struct {
 /* Monotone features, and the neighbors that bound the outputs of one node. */
 typedef struct {
     const int8_t *sign;    /* by feature: 1 rising, -1 falling, 0 free */
-    const int32_t *row_of; /* by feature: its row; -1, or NULL: the node's bounds also hold for
-                              its children */
-    FeatureBounds *rows;
+    /* By feature: its index in `bounds`; -1, or NULL: the node's bounds hold for its children. */
+    const int32_t *bounds_index;
+    FeatureBounds *bounds;
 } MonotoneBounds;
 
 /* The features of one node's search. */

@@ -276,16 +276,16 @@ cdef class GrowerMemory(Arena):
         if limits.bounding >= INTERMEDIATE:
             ws.neighbor_order = <int8_t*>self.allocate(max_leaves * max_leaves)
         if limits.bounding == ADVANCED:
-            ws.row_of = <int32_t*>self.allocate(n_features * sizeof(int32_t))
+            ws.bounds_index = <int32_t*>self.allocate(n_features * sizeof(int32_t))
             ws.split_features = <int32_t*>self.allocate(n_features * sizeof(int32_t))
             for i in range(shared.data.n_features):
-                ws.row_of[i] = -1
+                ws.bounds_index[i] = -1
         for side in range(2):
             if limits.bounding == ADVANCED:
-                ws.monotone[side].rows = <FeatureBounds*>self.allocate(
+                ws.monotone[side].bounds = <FeatureBounds*>self.allocate(
                     min(max_leaves, n_features) * sizeof(FeatureBounds))
                 ws.partial_bounds[side] = <PartialBound*>self.allocate(
                     min(max_leaves, n_features) * max_leaves * sizeof(PartialBound))
             ws.monotone[side].sign = limits.sign
-            ws.monotone[side].row_of = ws.row_of
+            ws.monotone[side].bounds_index = ws.bounds_index
         return 0

@@ -119,7 +119,7 @@ cdef void add_row_by_row(
 
     Lists the features whose bins have changed in ``touched``, unless ``is_touched``, a mask by
     feature that is 0 at first, is NULL. Each histogram bin of a row is found by itself, without
-    accumulators, which only many rows are worth.
+    accumulators, which only many rows are worth. ``records``, ``pairs``: see `sum_records`.
     """
     cdef Py_ssize_t i, row
     cdef int64_t e
@@ -164,7 +164,11 @@ cdef void add_row_by_row(
 cdef Sums sum_records(
     const Encoding* encoding, const uint64_t* records, Py_ssize_t n, const int64_t* pairs,
 ) noexcept nogil:
-    """The sums of the gradients, hessians and counts of n rows, as integers."""
+    """The sums of the gradients, hessians and counts of n rows, as integers.
+
+    ``records``: of the rows. A record has the gradient and the hessian of its row if
+    ``encoding.packed``. Otherwise it is the number of the row, and ``pairs`` has both of each row.
+    """
     cdef Sums sums
     cdef Py_ssize_t i
     if encoding.packed:
@@ -192,6 +196,7 @@ cdef inline void spill_group(
 ) noexcept nogil:
     """Move the accumulators of a group's codes to their histogram bins, and clear them.
 
+    ``is_first``: see `spill_part`.
     ``sums``: the accumulator of the group's code 0, which the others follow. The accumulator of
     code 0 of a bundle, which has no histogram bin, is cleared.
     """
@@ -210,7 +215,7 @@ cdef void spill_lane(
 
     A shared lane holds the codes of several groups as digits of a number, so its accumulators count
     combinations of codes. From the highest digit on, these are summed by the code of one group:
-    `fold_digit`. ``lanes``: the accumulators of all lanes.
+    `fold_digit`. ``lanes``: the accumulators of all lanes. ``is_first``: see `spill_part`.
     """
     cdef int width = encoding.width
     cdef int64_t* digit = lanes + width * (data.sums_size - FOLD_SIZE)
@@ -260,6 +265,7 @@ cdef void accumulate(
     An accumulator overflows with more than ``encoding.capacity`` rows, so they are moved to the
     histogram after each such number of rows.
 
+    ``records``, ``pairs``: see `sum_records`.
     ``sums``: the accumulators of the calling thread, WIDE_WIDTH * (sums_size + 1) integers so that
     they can be aligned. They are zero before and after.
     """
@@ -282,6 +288,7 @@ cdef void accumulate_in_turn(
 ) noexcept nogil:
     """Add the sums of the rows of ``records`` to a histogram that other threads add to.
 
+    - ``records``, ``pairs``, ``sums``: see `accumulate`.
     - ``partial``: a histogram of the calling thread, used if there are more rows than its
       accumulators can sum.
     - ``turns``: the histogram is cut into N_TURNS parts, each with a lock.
@@ -325,7 +332,7 @@ cdef void add_bins(
 cdef void copy_bins(
     const Encoding* encoding, int64_t first, int64_t last, const Histogram* other, Histogram* out,
 ) noexcept nogil:
-    """Copy the sums of the bins [first, last)."""
+    """Copy the sums of the bins [first, last) of ``other``."""
     memcpy(out.gradient + first, other.gradient + first, (last - first) * sizeof(int64_t))
     if not encoding.compact:
         memcpy(out.hessian + first, other.hessian + first, (last - first) * sizeof(int64_t))

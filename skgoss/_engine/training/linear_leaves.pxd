@@ -31,10 +31,10 @@ cdef class LeafModelFit:
     cdef Py_ssize_t n_rows
     cdef const uint32_t[::1] numbers  # of the rows in the store; None: all of the store's
     cdef const uint32_t[::1] rows  # that trees are grown on; None: all
-    # The rows outside the sample, and their numbers in the store.
+    # The rows outside the sample, and which rows of the store they are.
     cdef Py_ssize_t n_other_rows  # 0: they are not listed yet
     cdef Pile other_rows      # of uint32_t
-    cdef Pile other_numbers   # of uint32_t
+    cdef Pile other_store_rows   # of uint32_t
     cdef Pile is_outside      # of uint8_t, by row
     cdef Pile tasks
     cdef Pile memory          # of double, of all threads

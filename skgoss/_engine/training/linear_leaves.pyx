@@ -38,8 +38,8 @@ cdef struct LeafModelLoop:
     const Values* values
     LeafModel models          # of the first leaf of the round; those of the others follow
     int32_t* feature
-    double* memory            # of each thread, ``share`` doubles
-    Py_ssize_t share
+    double* memory            # of each thread, ``memory_size`` doubles
+    Py_ssize_t memory_size
     Shared* shared
 
 
@@ -74,7 +74,7 @@ cdef void fit_body(void* context, Py_ssize_t i, Py_ssize_t end, int thread) noex
     cdef const Leaf* leaf = &ws.leaves[task.leaf]
     cdef const uint64_t* records = ws.records[leaf.buffer] + leaf.begin
     cdef const LeafModel* models = &loop.models
-    cdef double* memory = loop.memory + thread * loop.share
+    cdef double* memory = loop.memory + thread * loop.memory_size
     cdef uint32_t* rows = <uint32_t*>(memory + fit_memory(task.p, task.n))
     cdef LeafRows leaf_rows = LeafRows(loop.feature + task.first, task.p, rows, task.n)
     cdef LeafModel model = LeafModel(
@@ -137,7 +137,7 @@ cdef class LeafModelFit:
         free(self.coefficient.items)
         free(self.mean.items)
         free(self.other_rows.items)
-        free(self.other_numbers.items)
+        free(self.other_store_rows.items)
         free(self.is_outside.items)
         free(self.tasks.items)
         free(self.memory.items)
@@ -184,7 +184,7 @@ cdef class LeafModelFit:
             qsort(self.tasks.items, n_leaves, sizeof(LeafModelTask), compare_work)
         self.memory.n = 0
         loop.memory = <double*>append(&self.memory, n_threads * max_memory, sizeof(double))
-        loop.share = max_memory
+        loop.memory_size = max_memory
         loop.tasks = <LeafModelTask*>self.tasks.items
         loop.values = &self.values
         loop.models = LeafModel(
@@ -262,9 +262,12 @@ cdef class LeafModelFit:
         self, Forest forest, BinStore store, const int32_t* missing_bin, int n_threads,
         double* score,
     ):
-        """Add the values in the forest's last tree of the rows outside the sample.
+        """Add the values of the forest's last tree to the scores of the rows outside the sample.
 
-        They find their leaves by their bins.
+        The tree was not grown on them: they find their leaves by their bins.
+
+        - ``missing_bin``, (n_features,): the bin of NaN of each feature; -1: there is none.
+        - ``score``, (n_rows,): the scores that the tree belongs to.
         """
         cdef int64_t first_leaf = forest.leaf_start[forest.n_trees - 1] - self.leaves_before
         cdef LeafModels models
@@ -278,22 +281,22 @@ cdef class LeafModelFit:
             <double*>self.lower.items + first_leaf, <double*>self.upper.items + first_leaf)
         add_leaf_models(
             forest, forest.n_trees - 1, store, missing_bin, n_threads, &self.values, &models,
-            <uint32_t*>self.other_numbers.items, <uint32_t*>self.other_rows.items,
+            <uint32_t*>self.other_store_rows.items, <uint32_t*>self.other_rows.items,
             self.n_other_rows, score)
 
     cdef _find_other_rows(self):
-        """List the rows that the trees are not grown on, and their numbers in the store.
+        """List the rows that the trees are not grown on, and which rows of the store they are.
 
         The memory of an earlier list is used again.
         """
         cdef uint8_t* is_outside
         cdef uint32_t* other_rows
-        cdef uint32_t* numbers
+        cdef uint32_t* store_rows
         cdef Py_ssize_t i, n = 0
-        self.is_outside.n = self.other_rows.n = self.other_numbers.n = 0
+        self.is_outside.n = self.other_rows.n = self.other_store_rows.n = 0
         is_outside = <uint8_t*>append(&self.is_outside, self.n_rows, 1)
         other_rows = <uint32_t*>append(&self.other_rows, self.n_rows, sizeof(uint32_t))
-        numbers = <uint32_t*>append(&self.other_numbers, self.n_rows, sizeof(uint32_t))
+        store_rows = <uint32_t*>append(&self.other_store_rows, self.n_rows, sizeof(uint32_t))
         memset(is_outside, True, self.n_rows)
         for i in range(self.rows.shape[0]):
             is_outside[self.rows[i]] = False
@@ -302,7 +305,7 @@ cdef class LeafModelFit:
             other_rows[n] = <uint32_t>i
             n += is_outside[i]
         for i in range(n):
-            numbers[i] = other_rows[i] if self.numbers is None else self.numbers[other_rows[i]]
+            store_rows[i] = other_rows[i] if self.numbers is None else self.numbers[other_rows[i]]
         self.n_other_rows = n
 
     cdef leaves(self):

@@ -294,8 +294,8 @@ cdef void score_rows(
 
 cdef struct ScoreLoop:
     const ScorePlan* plan
-    char* memory              # of each thread, ``share`` bytes
-    Py_ssize_t share
+    char* memory              # of each thread, ``thread_bytes`` bytes
+    Py_ssize_t thread_bytes
     double* score
 
 
@@ -303,24 +303,25 @@ cdef void score_body(void* context, Py_ssize_t first, Py_ssize_t end, int thread
     """Score one block of rows."""
     cdef ScoreLoop* loop = <ScoreLoop*>context
     score_rows(
-        loop.plan, first, <const uint8_t**>(loop.memory + thread * loop.share),
+        loop.plan, first, <const uint8_t**>(loop.memory + thread * loop.thread_bytes),
         loop.score)
 
 
 cdef int score_all(ScorePlan* plan, int n_threads, double* score_inout) except -1 nogil:
     """Add the values of a tree to the scores of all rows of a plan, block by block."""
     cdef Py_ssize_t n_blocks = (plan.n_rows + SCORE_ROWS - 1) // SCORE_ROWS
-    cdef Py_ssize_t share = plan.sources.n * SOURCE_BYTES
+    cdef Py_ssize_t thread_bytes = plan.sources.n * SOURCE_BYTES
     cdef const TreeModels* models = plan.tree_models
     cdef ScoreLoop loop
     if models != NULL:
-        share += sizeof(double) * (
+        thread_bytes += sizeof(double) * (
             SCORE_ROWS + add_memory(&models.models, models.n_leaves, SCORE_ROWS))
     if plan.n_rows <= FEW_VALUES:
         n_threads = 1
     n_threads = <int>max(1, min(<Py_ssize_t>n_threads, n_blocks))
     plan.memory.n = 0
-    loop = ScoreLoop(plan, <char*>append(&plan.memory, n_threads * share, 1), share, score_inout)
+    loop = ScoreLoop(
+        plan, <char*>append(&plan.memory, n_threads * thread_bytes, 1), thread_bytes, score_inout)
     parallel_shares(score_body, &loop, plan.n_rows, SCORE_ROWS, n_threads)
     return 0
 

@@ -257,23 +257,23 @@ static SIMD_INLINE void tighten(double value, int is_above, int inside, double *
 }
 
 /* Computes the bounds of the outputs at the cuts of a feature, if missing values go left or right.
-   They are the bounds of the node, or those by its neighbors for this feature (`rows`): a neighbor
+   They are the bounds of the node, or those by its neighbors for this feature: a neighbor
    that shares only some bins with the node bounds the sides that have such bins. */
 static SIMD_INLINE void list_limits(const MonotoneBounds *monotone, int feature,
                                     const NodeStats *node, const Cuts *cuts, int missing_left,
                                     CutLimits *limits)
 {
-    FeatureBounds row = {node->lower, node->upper, NULL, 0};
-    if (monotone->row_of && monotone->row_of[feature] >= 0)
-        row = monotone->rows[monotone->row_of[feature]];
+    FeatureBounds bounds = {node->lower, node->upper, NULL, 0};
+    if (monotone->bounds_index && monotone->bounds_index[feature] >= 0)
+        bounds = monotone->bounds[monotone->bounds_index[feature]];
     for (int i = cuts->first; i < cuts->n; i++) {
-        limits->left_lower[i] = limits->right_lower[i] = row.lower;
-        limits->left_upper[i] = limits->right_upper[i] = row.upper;
+        limits->left_lower[i] = limits->right_lower[i] = bounds.lower;
+        limits->left_upper[i] = limits->right_upper[i] = bounds.upper;
     }
-    for (int s = 0; s < row.n; s++) {
-        const BinRange shared = row.partial[s].shared;
-        const double value = row.partial[s].value;
-        const int is_above = row.partial[s].is_above;
+    for (int s = 0; s < bounds.n; s++) {
+        const BinRange shared = bounds.partial[s].shared;
+        const double value = bounds.partial[s].value;
+        const int is_above = bounds.partial[s].is_above;
         const int left = shared.missing & missing_left;
         const int right = shared.missing & !missing_left;
         for (int i = cuts->first; i < cuts->n; i++) {

@@ -61,8 +61,8 @@ cdef extern from "gains.h" nogil:
 
     ctypedef struct MonotoneBounds:
         const int8_t* sign
-        const int32_t* row_of
-        FeatureBounds* rows
+        const int32_t* bounds_index
+        FeatureBounds* bounds
 
     double clamp(double x, double lower, double upper)
     double leaf_step(double output, double learning_rate, double self_concordance)

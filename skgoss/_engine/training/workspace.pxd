@@ -128,7 +128,7 @@ cdef struct Workspace:
     uint8_t* in_root_leaf
     uint32_t* root_position
     Py_ssize_t n_rows         # of the root
-    int64_t* pairs
+    int64_t* pairs            # of each row: gradient and hessian, unless records are packed
     double* gathered          # gradients of sampled rows, one after the other
     Binned data               # the rows as the tree reads them
     SubsetBuffers subset      # their memory if trees sample features
@@ -147,8 +147,8 @@ cdef struct Workspace:
     # By pair of leaves (row i, column j): 1: the output of j, a neighbor, bounds that of i from
     # above; -1: from below; 0: they are not neighbors.
     int8_t* neighbor_order
-    int32_t* row_of           # of `MonotoneBounds`, by feature; NULL unless bounds are ADVANCED
-    int n_split_features      # those with a row
+    int32_t* bounds_index     # of `MonotoneBounds`, by feature; NULL unless bounds are ADVANCED
+    int n_split_features      # those with a `FeatureBounds`
     int32_t* split_features
     Histogram* slots
     int* free_slots

@@ -260,6 +260,7 @@ class Values:
     def dense(
         self, narrow: NDArray[np.int64], wide: NDArray[np.int64], n_groups: int
     ) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
+        """The bins of dense columns, made from the values: see `Bins.dense`."""
         bytes_ = np.empty((n_groups, self.n_rows), dtype=np.uint8)
         shorts = np.empty((len(wide), self.n_rows), dtype=np.uint16)
         for members, out in ((narrow, bytes_[: len(narrow)]), (wide, shorts)):
@@ -330,8 +331,8 @@ def binned(
 ) -> Bins:
     """The bins of values that come in batches, which have ``n_rows`` rows altogether.
 
-    ``n_global`` is the number of rows of all processes, from which the batches were
-    made. The new arrays lie in ``memory``.
+    ``mappers`` are those of the used columns. ``n_global`` is the number of rows of all
+    processes, from which the batches were made. The new arrays lie in ``memory``.
     """
     is_narrow = np.array([m.n_bins for m in mappers], np.int32) <= LANE_CODES
     is_sparse = np.zeros(len(mappers), dtype=bool)
@@ -381,9 +382,10 @@ def sparse_numbers(
 ) -> NDArray[np.int32]:
     """The numbers of the sparse columns among the used ones, ascending.
 
-    Empty if there are few rows and columns, or if the options allow neither of the
-    uses: bundles, and entries, which are histogram bins that a row stores itself.
-    ``n_rows`` counts the rows of all processes.
+    ``mappers`` are those of the used columns. The result is empty if there are few rows
+    and columns, or if the options allow neither of the uses: bundles, and entries,
+    which are histogram bins that a row stores itself. ``n_rows`` counts the rows of all
+    processes.
     """
     is_small = n_rows < MIN_ROWS and len(mappers) < MIN_COLUMNS
     if is_small or not (settings.enable_bundle or settings.is_enable_sparse):
@@ -420,7 +422,7 @@ def bin_categories(
     """The bins of columns of categories, (columns.n_features, n_rows).
 
     Their type is uint16 if any column has more than 256 bins, else uint8. ``rows`` are
-    the numbers of the rows to bin; None: all.
+    the numbers of the rows to bin; None: all. ``mappers`` are those of the columns.
     """
     n_rows = columns.n_rows if rows is None else len(rows)
     is_wide = max(mapper.n_bins for mapper in mappers) > LANE_CODES

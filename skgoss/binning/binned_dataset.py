@@ -184,8 +184,8 @@ class BinnedDataset:
     ) -> BinnedDataset:
         """The columns of this data set, and then those of another with the same rows.
 
-        `max_conflict_rate` is not used: no bin is lost. ValueError if the other data
-        set has another number of rows.
+        ``settings`` say how the bins are stored, but `max_conflict_rate` is not used:
+        no bin is lost. ValueError if the other data set has another number of rows.
         """
         if other.n_rows != self.n_rows:
             raise ValueError(

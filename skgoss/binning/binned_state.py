@@ -276,7 +276,11 @@ def _mappers(arrays: Arrays) -> list[BinMapper]:
 
 
 def _checked_bins(arrays: Arrays, n_rows: int, used: list[BinMapper]) -> Bins:
-    """The bins of the used columns in a state; ValueError if they do not fit these."""
+    """The bins of the used columns in a state; ValueError if they do not fit these.
+
+    ``arrays`` are those of the state by name, and ``used`` are the mappers of the
+    columns.
+    """
     n_bins = np.array([mapper.n_bins for mapper in used], dtype=np.int64)
     is_categorical = np.array([m.categories is not None for m in used], dtype=bool)
     sparse = _sparse_columns(arrays, n_rows, n_bins, is_categorical)

@@ -114,11 +114,11 @@ def numeric_mappers(
     value_range: NDArray[np.float64],
     zero_share: NDArray[np.float64],
 ) -> list[BinMapper]:
-    """Mappers of columns of numbers.
+    """Mappers of n columns of numbers.
 
     ``bounds`` are the upper bounds of all columns, the last one of each infinite; those
     of a column begin at its ``start``, (n + 1,). ``value_range``, (n, 2), has the
-    minimum and maximum of each column. For the rest see `BinMapper`.
+    minimum and maximum of each column. The others are (n,): see `BinMapper`.
     """
     n_bounds = np.diff(start)
     zero_bin = np.add.reduceat(bounds < 0.0, start[:-1], dtype=np.int64)
@@ -269,7 +269,8 @@ def find_in_sample(
     """The bins of columns that consist of the sampled rows, with their weights.
 
     ``n_nonzero``, (n_features,), is `count_nonzero` of all rows, and ``has_nan``,
-    (n_features,), whether a row outside the sample is NaN.
+    (n_features,), whether a row outside the sample is NaN. ``weight`` is that of each
+    sampled row; None: 1.
     """
     sample = _RowSubset(None, None, None if weight is None else _scaled(weight))
     search = _Search.from_settings(settings, sampled.n_features, sample, n_threads)
@@ -365,6 +366,11 @@ class _Search(NamedTuple):
         sample: _RowSubset,
         n_threads: int,
     ) -> _Search:
+        """The search with the options of ``settings`` and the rows of ``sample``.
+
+        `max_bin_by_feature` and the forced bounds become arrays with an entry for each
+        of the ``n_features`` columns.
+        """
         max_bin = np.full(n_features, settings.max_bin, dtype=np.int64)
         for j, own in enumerate(settings.max_bin_by_feature or ()):
             max_bin[j] = settings.max_bin if own is None else own
@@ -640,7 +646,8 @@ def _n_kept(
     ``count`` and ``weight`` have the number of rows and the sum of weights of each
     category that occurs, by falling weight. These are kept: as many as make up 99% of
     the weight, and at least as many as ``max_bin`` allows next to the bin of the
-    others. The third one and all after it need `min_data_in_bin` rows.
+    others. The third one and all after it need `min_data_in_bin` rows. ``has_missing``:
+    whether a row has no category.
     """
     n_few = min(len(count) + has_missing, max_bin) - 1
     common_weight = np.floor(float(np.float32(weight.sum()) * COMMON_FRACTION) + 0.5)

@@ -1,4 +1,4 @@
-"""Rows for training or evaluation: columns with targets, weights and queries."""
+"""Rows of a fit, with targets, weights and queries; leaves out rows of weight 0."""
 
 from __future__ import annotations
 

@@ -367,7 +367,11 @@ def _store(
     settings: StorageSettings,
     n_threads: int,
 ) -> tuple[BinStore, FeatureGroups]:
-    """The bins column by column, and the groups of columns."""
+    """The bins column by column, and the groups of columns.
+
+    ``source`` has the bins or the values, and ``mappers`` are those of the used
+    columns.
+    """
     n_bins = np.array([m.n_bins for m in mappers], dtype=np.int32)
     sparse = source.sparse
     is_sparse = np.zeros(len(mappers), dtype=bool)
@@ -599,7 +603,11 @@ def _in_lanes(
     settings: StorageSettings,
     n_rows: int,
 ) -> FeatureGroups:
-    """The groups, with their places in lanes."""
+    """The groups, with their places in lanes.
+
+    ``group`` and ``first_code``, (n_used,), are fields of `FeatureGroups`. ``n_codes``,
+    (n_groups,), are the codes of each group.
+    """
     n_codes = n_codes.astype(np.int32)
     lanes = share_lanes(n_codes, n_rows if settings.enable_bundle else 0)
     return FeatureGroups(group, first_code, n_codes, *lanes)

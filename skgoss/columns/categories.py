@@ -79,7 +79,12 @@ class Vocabulary:
         return code_kernels.translated(codes, 0, table, n_threads)
 
     def recode(self, values: Any, name: Any, n_threads: int = 1) -> NDArray[Any]:
-        """The numbers of the values of a pandas Categorical; NaN where unknown."""
+        """The numbers of the values of a pandas Categorical; NaN where unknown.
+
+        ``values`` is the Categorical, and ``name`` that of its column in messages. The
+        last table of numbers by category is kept, and used again for the same
+        categories.
+        """
         index, table = self._recoded
         if index is not values.categories:
             index = values.categories
@@ -244,7 +249,11 @@ class Categories:
         codes: NDArray[Any],
         n_threads: int,
     ) -> Vocabulary:
-        """The categories of a column in fit; errors are those of `encode`."""
+        """The categories of a column in fit; errors are those of `encode`.
+
+        ``distinct`` are the values in ``series``, and ``codes`` their numbers by row:
+        see `factorize`.
+        """
         occurring = _occurring(distinct, codes, n_threads)
         if not needs_encoding(series):
             return Vocabulary(_whole_numbers(occurring, series.name))
@@ -319,7 +328,10 @@ class Categories:
 
 
 def with_n_categories(columns: Columns, vocabularies: dict[int, Vocabulary]) -> Columns:
-    """Columns with the number of categories of those that have a vocabulary."""
+    """Columns with the number of categories of those that have a vocabulary.
+
+    ``vocabularies`` are by the number of the column.
+    """
     n_categories = np.zeros(columns.n_features, dtype=np.int32)
     for column, vocabulary in vocabularies.items():
         n_categories[column] = vocabulary.n_categories
@@ -369,6 +381,7 @@ def declare(
     """Find the columns that `categorical_feature` lists; an empty list means None.
 
     ValueError if there is no column of a name or number, or a column is listed twice.
+    ``names`` are those of the ``n_features`` columns; None: they have none.
     """
     if not are_declared(categorical_feature):
         return Categories(None)
@@ -399,7 +412,9 @@ def check_same(
 ) -> None:
     """Check that `categorical_feature` lists the categorical columns of a model.
 
-    A string lists no columns. ``source`` is the model's name in messages.
+    A string lists no columns. ``source`` is the model's name in messages. ``learned``
+    are the categories of the model, and ``names`` those of its ``n_features`` columns,
+    or None.
     """
     if isinstance(categorical_feature, str):
         return
@@ -415,7 +430,12 @@ def check_same(
 def _plain_numbers(
     name: Any, distinct: list[Any], codes: NDArray[Any]
 ) -> NDArray[np.float64]:
-    """The values of a column of strings or categories that held numbers in fit."""
+    """The values of a column of strings or categories that held numbers in fit.
+
+    ``distinct`` and ``codes`` are the values and their numbers by row, as from
+    `factorize`; -1 is missing. The result is (n_rows,). ValueError if values are not
+    numbers.
+    """
     occurring = _occurring(distinct, codes)
     if not all(map(is_number, occurring)):
         raise ValueError(
@@ -452,6 +472,7 @@ def in_order(values: Iterable[Any]) -> list[Any]:
 
 
 def _sort_key(value: Any) -> tuple[int, Any]:
+    """A key to sort categories by: numbers come first, then strings, then others."""
     if is_number(value):
         return 0, value
     if isinstance(value, str):
@@ -465,7 +486,10 @@ def is_number(value: Any) -> bool:
 
 
 def _whole_numbers(values: Iterable[Any], name: Any) -> list[int]:
-    """The distinct numbers >= 0 of a column to learn, ascending."""
+    """The distinct numbers >= 0 of a column to learn, ascending.
+
+    ``name`` is that of the column in messages. ValueError if a value is not whole.
+    """
     present = [value for value in values if not is_missing(value)]
     for value in present:
         if not _is_whole(value):

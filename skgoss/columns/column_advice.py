@@ -50,7 +50,11 @@ _KIND_OF_TYPE = {
 
 
 def unusable(name: Any, type_: str, library: str) -> str:
-    """The error for a column of values of a type that are not numbers."""
+    """The text of the error for a column of values that are not numbers.
+
+    ``type_`` is the name of the type of the values, and ``library`` that of the data
+    frame, in whose code the advice is.
+    """
     kind = _KIND_OF_TYPE.get(type_, f"values of type {type_}")
     if kind in ("lists", "records"):
         advice = "Make a column for each of their values"
@@ -188,7 +192,8 @@ def _how_to_read(
     """The end of a sentence, without its stop: the code that reads text.
 
     ``column`` is the code of the column. If several recipes are possible, the text
-    names the condition of each. Dates stay dates unless ``to_numbers``.
+    names the condition of each. Dates stay dates unless ``to_numbers``. ``library`` is
+    that of the data frame, 'pandas', 'polars' or 'pyarrow'.
     """
     if library == "pyarrow":
         column, library = f"{column}.to_pandas()", "pandas"

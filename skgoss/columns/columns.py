@@ -89,7 +89,7 @@ class Columns:
         return self
 
     def take(self, features: NDArray[Any]) -> Columns:
-        """Some of the columns."""
+        """The columns of these numbers, in this order; their values are not copied."""
         taken: dict[str, Any] = {
             name: None if getattr(self, name) is None else getattr(self, name)[features]
             for name in ("address", "stride", "kind", "index", "length", "n_categories")
@@ -246,6 +246,10 @@ class _Memory:
 
 
 def _view(address: Any, stride: Any, length: int, dtype: np.dtype) -> NDArray[Any]:
+    """An array of ``length`` values in memory of another object, without a copy.
+
+    ``address`` is that of the first value, and ``stride`` the bytes to the next one.
+    """
     if not length:
         return np.empty(0, dtype=dtype)
     interface = {

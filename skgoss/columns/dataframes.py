@@ -54,6 +54,7 @@ class PandasDataFrame(DataFrame):
     def locate(
         self, builder: ColumnsBuilder, categorical: Container[int]
     ) -> dict[int, ArrayColumn]:
+        """Add the columns of numbers, block by block: see `DataFrame.locate`."""
         numbers, categories = [], {}
         for columns, values in optional.pandas_blocks(self.native):
             if isinstance(values, np.ndarray):
@@ -85,6 +86,7 @@ class ArrowDataFrame(DataFrame):
     def locate(
         self, builder: ColumnsBuilder, categorical: Container[int]
     ) -> dict[int, ArrayColumn]:
+        """Add the columns of numbers of the arrays: see `DataFrame.locate`."""
         if self._exported is not None:
             self._exported.locate(
                 categorical, builder.address, builder.stride, builder.kind

@@ -73,6 +73,11 @@ def _factorize_polars(series: Any) -> Factorized:
 
 
 def _factorize_arrow(chunks: Any) -> Factorized:
+    """`factorize` for a ChunkedArray of pyarrow, which encodes each chunk.
+
+    Chunks may have dictionaries of their own, so ``first`` is where that of the chunk
+    begins in the distinct values. A value may be in several of them.
+    """
     pyarrow = nw.dependencies.get_pyarrow()
     if pyarrow.types.is_string_view(chunks.type):
         chunks = chunks.cast(pyarrow.large_string())

@@ -88,7 +88,10 @@ def read(
 
 
 def _are_bounds(first: Floats, second: Floats) -> bool | None:
-    """Whether two columns are bounds, by their values; None: it is not clear."""
+    """Whether two columns are bounds, by their values; None: it is not clear.
+
+    ``first`` and ``second`` are the columns in their order: see `read`.
+    """
     if np.isinf(second).any() and (second >= first).all():
         return True
     if np.isin(first, _EVENTS).all():
@@ -108,7 +111,10 @@ def uses_order_only(objective: str) -> bool:
 
 
 def _unclear(first: Floats, second: Floats, names: list[str]) -> ValueError:
-    """The error for columns that may hold bounds or codes of events."""
+    """The error for columns that may hold bounds or codes of events.
+
+    ``names`` are those of the two columns in messages.
+    """
     name, values, bounds = names[1], second, "upper bounds"
     advice = "Events come first, before times"
     if np.isin(first, _CODES).all():
@@ -125,7 +131,7 @@ def _unclear(first: Floats, second: Floats, names: list[str]) -> ValueError:
 
 
 def _swapped(first: str, second: str) -> ValueError:
-    """The error for events that come after times."""
+    """The error for events after times; ``first`` and ``second`` are their names."""
     return ValueError(
         f"{second} holds only codes of events, which come first, before the times of"
         f" {first}. Pass y[['event', 'time']] of a data frame with columns of these"

@@ -1,4 +1,4 @@
-"""The columns and categories of rows that are read in parts or by several processes."""
+"""Checks that parts of the rows have the same columns; merges their categories."""
 
 from __future__ import annotations
 
@@ -135,6 +135,7 @@ class _ColumnFacts(NamedTuple):
     def from_schema(
         cls, schema: ColumnSchema, vocabularies: dict[int, Vocabulary]
     ) -> _ColumnFacts:
+        """The facts of the rows of one part; ``vocabularies`` are by column."""
         names = schema.feature_names
         kinds = {
             column: _ColumnKind.from_vocabulary(vocabulary)
@@ -146,8 +147,9 @@ class _ColumnFacts(NamedTuple):
 def _merged_vocabularies(
     facts: Sequence[_ColumnFacts], locations: Sequence[str]
 ) -> dict[int, Vocabulary]:
-    """The categories that one process would learn from all rows.
+    """The categories that one process would learn from all rows, by column.
 
+    ``facts`` are those of each part, and ``locations`` name the parts in messages.
     ValueError if some rows have other columns, or values of another kind.
     """
     n_features = [some.n_features for some in facts]
@@ -176,7 +178,10 @@ def _with_categories(
     own: dict[int, Vocabulary],
     merged: dict[int, Vocabulary],
 ) -> Any:
-    """The columns with the numbers of the ``merged`` categories, not their own."""
+    """The columns with the numbers of the ``merged`` categories, not their own.
+
+    ``own`` and ``merged`` are by the number of the column.
+    """
     if isinstance(columns, StackedColumns):
         pieces = (_with_categories(piece, own, merged) for piece in columns.pieces)
         return StackedColumns(tuple(pieces))

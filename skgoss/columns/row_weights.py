@@ -29,7 +29,8 @@ def checked(
     ``target`` has the encoded labels, if there are classes, whose ``labels`` are the
     keys of ``class_weight``. ``prefix`` is that of the names of the arguments in
     messages. ValueError if a weight is not a number, negative or not finite, if all
-    weights are zero, or if their sum overflows.
+    weights are zero, or if their sum overflows. ``partition`` says which of the rows of
+    all processes these are; None: all.
     """
     if sample_weight is None and class_weight is None:
         return None
@@ -61,7 +62,13 @@ def class_weights(
     name: str = "class_weight",
     partition: RowPartition | None = None,
 ) -> Floats:
-    """The weight of each class. 'balanced' counts rows by their weights."""
+    """The weight of each class, (n_classes,). 'balanced' counts rows by their weights.
+
+    ``number``, (n_rows,), is the class of each row, and ``weight`` its sample weight.
+    ``labels``, (n_classes,), are the keys of a dict ``class_weight``. ``partition``
+    says which of the rows of all processes these are; None: all. ValueError if a weight
+    is negative or not finite, or labels are unknown.
+    """
     if isinstance(class_weight, str) and class_weight == "balanced":
         if partition is not None:
             # Sums of floats depend on the order of the rows.
@@ -81,7 +88,11 @@ def class_weights(
 def _weights_by_label(
     class_weight: Mapping[Any, Any], labels: NDArray[Any], name: str
 ) -> Floats:
-    """The weight of each class in a dictionary; 1 for classes that it leaves out."""
+    """The weight of each of the ``labels``; 1 for classes that the dict leaves out.
+
+    ValueError if the dict has other keys instead, or a weight is negative or not
+    finite. ``name`` is that of the argument in messages.
+    """
     # scikit-learn's function takes the label '1' for the number 1.
     absent = [label for label in labels.tolist() if label not in class_weight]
     if absent and len(labels) - len(absent) < len(class_weight):

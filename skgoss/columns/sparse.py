@@ -62,6 +62,7 @@ def check(X: Any, n_threads: int = 1) -> None:
 
 
 def _check_bsr(X: Any) -> None:
+    """Check a matrix of blocks: its arrays refer to blocks instead of numbers."""
     _check_array("data", X.data, 3)
     if 0 in X.blocksize or any(np.mod(X.shape, X.blocksize)):
         raise _broken(f"data has blocks of {X.blocksize}, which do not fit {X.shape}")
@@ -72,7 +73,11 @@ def _check_bsr(X: Any) -> None:
 def _check_compressed(
     X: Any, major: int, minor: int, n_dimensions: int = 1, n_threads: int = 1
 ) -> None:
-    """Check CSR, CSC or BSR of ``major`` rows, columns or rows of blocks."""
+    """Check CSR, CSC or BSR of ``major`` rows, columns or rows of blocks.
+
+    ``minor`` is the number of columns, rows or columns of blocks, and ``n_dimensions``
+    that of the array ``data``.
+    """
     indptr, indices = X.indptr, X.indices
     _check_array("data", X.data, n_dimensions)
     _check_integers("indices", indices, 0, minor, n_threads)
@@ -94,6 +99,7 @@ def _check_coo(X: Any) -> None:
 
 
 def _check_dia(X: Any) -> None:
+    """Check a matrix of diagonals, each of which must be stored once."""
     _check_array("data", X.data, 2)
     _check_integers("offsets", X.offsets, -INT32_MAX, INT32_MAX)
     _check_length("offsets", X.offsets, len(X.data), "data")
@@ -102,6 +108,7 @@ def _check_dia(X: Any) -> None:
 
 
 def _check_lil(X: Any) -> None:
+    """Check a matrix of lists: the columns and the values of each row."""
     for name in ("rows", "data"):
         _check_array(name, getattr(X, name), 1)
         _check_length(name, getattr(X, name), X.shape[0], "X")
@@ -115,6 +122,7 @@ def _check_lil(X: Any) -> None:
 
 
 def _check_dok(X: Any) -> None:
+    """Check a dictionary of keys, which are pairs of a row and a column."""
     keys = list(X.keys())
     if not all(isinstance(key, tuple) and len(key) == 2 for key in keys):
         raise _broken("keys are not all pairs of a row and a column")
@@ -140,6 +148,10 @@ def _check_array(name: str, values: Any, n_dimensions: int) -> None:
 def _check_integers(
     name: str, values: Any, least: int, stop: int, n_threads: int = 1
 ) -> None:
+    """Check that an array holds integers from ``least`` to ``stop - 1``.
+
+    ``name`` is that of the array in the matrix. ValueError if it holds others.
+    """
     _check_array(name, values, 1)
     if values.dtype.kind not in "iu":
         raise _broken(f"{name} holds {values.dtype} values instead of integers")
@@ -266,7 +278,8 @@ def stored_columns(
 ) -> Columns:
     """Columns of stored values, column by column; the rows of a column ascend.
 
-    If ``values`` has one entry, it is that of all stored rows.
+    The entries of column j begin at ``start[j]``. If ``values`` has one entry, it is
+    that of all stored rows. ``n_rows`` counts all rows, stored or not.
     """
     stride = 0 if len(values) < start[-1] else values.itemsize
     n_features = len(start) - 1
@@ -312,7 +325,9 @@ class _Matrix:
     def count(self, n_threads: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """The first row of each chunk, and the number of its entries in each column.
 
-        If the columns of a row do not ascend, there are no chunks.
+        The first, (n_chunks + 1,), ends with the number of rows; the second is
+        (n_chunks, n_columns). If the columns of a row do not ascend, there are no
+        chunks. Both are kept for the next call.
         """
         X, start = self.X, self.start
         most = max(ENTRIES_PER_THREAD, X.shape[1])
@@ -450,6 +465,8 @@ def _spans(total: NDArray[np.int64], max_entries: int, n_entries: int) -> list[s
     """Divide columns into spans of about ``max_entries`` entries.
 
     Making a span reads all rows, so it should have at least as many entries as rows.
+    ``total`` has the number of entries of each column, and ``n_entries`` is that of the
+    whole matrix.
     """
     size = max(max_entries, n_entries // MAX_SPANS)
     span = np.maximum(np.cumsum(total) - 1, 0) // size
@@ -462,7 +479,9 @@ def _targets(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Where the entries of each chunk of rows begin and end, by column.
 
-    Columns that are not ``chosen`` have none.
+    Both are (n_chunks, n_columns), as are ``counts``, the numbers of entries. ``start``
+    has, for each ``chosen`` column, where its entries begin. Columns that are not
+    ``chosen`` have none.
     """
     target, stop = np.zeros((2, *counts.shape), dtype=np.int64)
     stop[:, chosen] = start[:-1] + np.cumsum(counts[:, chosen], axis=0, dtype=np.int64)

@@ -182,6 +182,10 @@ def _short_years(form: str, values: Sequence[Any]) -> list[int]:
 
 
 def _date_recipe(form: str, condition: str = "") -> Recipe:
+    """Code that reads dates, or dates with times, of a form such as '%Y-%m-%d'.
+
+    ``condition`` is when to use it if other recipes are possible, too: see `Recipe`.
+    """
     has_time, utc = "%M" in form, ", utc=True" if "%z" in form else ""
     polars_form = form.replace(".%f", "%.f").replace("%z", "%#z")
     to = "to_datetime" if has_time else "to_date"
@@ -216,6 +220,7 @@ def _times(values: Sequence[Any], sample: list[Any]) -> Form | None:
 
 
 def _time_recipe(form: str) -> Recipe:
+    """Code that turns times of day, of a form such as '%H:%M', into minutes."""
     second = " + d.dt.second / 60" if "%S" in form else ""
     polars_form = form.replace(".%f", "%.f")
     pandas = Code(
@@ -364,7 +369,8 @@ def _number_recipe(
 ) -> Recipe:
     """Code that reads numbers whose characters are those of ``used``.
 
-    If the column ``is_mixed``, some of its values are numbers already.
+    If the column ``is_mixed``, some of its values are numbers already. ``decimal`` is
+    the decimal sign, and ``affix`` the text before and after each number.
     """
     units = [re.escape(unit) for unit in affix if any(map(str.isalnum, unit))]
     signs = {c for c in used if not c.isalnum() and c not in f"+-\u2212{decimal}"}

@@ -110,6 +110,7 @@ class _RoundReporter(Listener):
         self.send_event = send_event
 
     def __call__(self, env: CallbackEnv) -> None:
+        """Send the number of the round and its metrics, in types that JSON can hold."""
         results = [
             [name, metric, float(value), bool(maximize)]
             for name, metric, value, maximize in env.evaluation_result_list

@@ -1,4 +1,4 @@
-"""The inputs of a `Dataset`'s bins: options, categories and columns."""
+"""The inputs of a `Dataset`'s bins: options, columns, and rows of positive weight."""
 
 from __future__ import annotations
 

@@ -35,6 +35,11 @@ def summary(model: FittedModel, importance_type: str) -> str:
 
 
 def _facts(model: FittedModel) -> Iterable[list[str]]:
+    """The rows of the first table: rounds, leaves, the choices of a preset, and scores.
+
+    Each row has a title and a text, in HTML. Models of folds have out-of-fold metrics
+    instead of those of evaluation sets.
+    """
     n_rounds, n_trees = model.trees.n_rounds, model.trees.n_trees
     n_leaves = int(model.trees.leaf_start[-1])
     stopped = ", chosen by early stopping" if model.best_iteration else ""
@@ -64,6 +69,11 @@ def _facts(model: FittedModel) -> Iterable[list[str]]:
 
 
 def _columns(model: FittedModel, importance_type: str) -> Iterable[list[str]]:
+    """The rows of the second table: the most important columns.
+
+    The first row is the head. Each other row has a name, the number of splits, and the
+    share of the column in the total gain, as a bar and in percent.
+    """
     splits = model.importances("split")
     gains = model.importances("gain")
     names, total = model.feature_names, gains.sum()
@@ -79,6 +89,7 @@ def _columns(model: FittedModel, importance_type: str) -> Iterable[list[str]]:
 
 
 def _table(rows: Iterable[list[str]], head: bool = False) -> str:
+    """A table in HTML; ``head``: the first of the ``rows`` has titles of columns."""
     lines = []
     for number, row in enumerate(rows):
         cell = "th" if head and number == 0 else "td"

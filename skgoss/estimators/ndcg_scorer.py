@@ -106,6 +106,8 @@ def _check_one_query(estimator: Any, n_rows: int) -> None:
     """Check that rows may be one query of those that a model learns; else ValueError.
 
     scikit-learn passes what ``fit`` gets to scorers only by metadata routing.
+    ``n_rows`` is the number of the scored rows, and ``estimator`` may be a pipeline
+    that ends with the ranker.
     """
     model = getattr(getattr(estimator, "_final_estimator", estimator), "_model", None)
     largest = getattr(model, "largest_query", 0)

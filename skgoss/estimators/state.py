@@ -98,6 +98,11 @@ def of_booster(
 
 
 def _check_task(task: Task, model: FittedModel) -> None:
+    """Check that the model may become an estimator for ``task``; else ValueError.
+
+    It may if one of the tasks that the model serves is among ``task.serves``. 'any' is
+    the task of `train`, which no class of estimators is for, so the message omits it.
+    """
     tasks, source = tasks_of(model)
     if not set(tasks) & set(task.serves):
         words = " or ".join(name for name in tasks if name != "any")
@@ -109,7 +114,10 @@ def _check_task(task: Task, model: FittedModel) -> None:
 def _of_record(
     task: Task, record: EstimatorRecord, names: Collection[str]
 ) -> dict[str, Any]:
-    """The parameters of the estimator that was fitted."""
+    """The parameters of the estimator whose fit the record describes, by name.
+
+    ValueError if one is not among ``names``, those of the estimator to create.
+    """
     options = parameters.canonical(record.parameters, record.estimator, names)
     unknown = options.keys() - set(names)
     if unknown:
@@ -121,7 +129,10 @@ def _of_record(
 
 
 def _of_foreign(task: Task, model: FittedModel) -> dict[str, Any]:
-    """The parameters that the objective and the link tell."""
+    """The parameters that follow from the objective and the link, by name.
+
+    ``model`` is of another library, so it has no record of its parameters.
+    """
     name, link = model.objective, model.link
     options: dict[str, Any] = {"reg_sqrt": link.kind == "signed_square"}
     if isinstance(name, str):
@@ -141,7 +152,11 @@ def _default_objective(task: Task, model: FittedModel) -> str | None:
 def _classes(
     task: Task, model: FittedModel, classes: ArrayLike | None
 ) -> NDArray[Any] | None:
-    """The labels: those of the model, or else those that are passed."""
+    """The labels: those of the model, or else those that are passed; None: no classes.
+
+    ValueError if labels are passed although the model has them, or the ``task`` has
+    none.
+    """
     labels, n_scores = model.classes, model.trees.n_scores
     if task.name == "classification" and labels is None:
         labels = _labels(classes, max(n_scores, 2))
@@ -154,6 +169,7 @@ def _classes(
 
 
 def _labels(classes: ArrayLike | None, n_classes: int) -> NDArray[Any]:
+    """The labels that are passed, checked; None: 0, 1, ..., ``n_classes - 1``."""
     labels = np.arange(n_classes) if classes is None else np.asarray(classes)
     if labels.shape != (n_classes,):
         raise ValueError(

@@ -261,6 +261,7 @@ def _labels(classes: NDArray[Any]) -> NDArray[Any]:
     """The classes as int64, or as objects that are strings."""
     if classes.dtype.kind not in "biuf":
         return np.array(classes.tolist(), dtype=object)
+    # Floats are whole numbers: `targets` refuses others.
     try:
         return np.array([int(label) for label in classes.tolist()], dtype=np.int64)
     except OverflowError as error:

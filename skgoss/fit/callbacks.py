@@ -399,6 +399,7 @@ def early_stopping(
 
 
 def _whole(callback: str, name: str, value: Any) -> int:
+    """The argument ``name`` of a ``callback`` as an int; TypeError if it is not one."""
     if not isinstance(value, numbers.Integral) or isinstance(value, bool):
         raise TypeError(
             f"{callback}: {name} must be an int, got {type(value).__name__}."
@@ -491,6 +492,10 @@ class EarlyStopping(BestRound):
         watch: Watch,
         why: str = "Did not meet early stopping. Best iteration is:",
     ) -> EarlyStopException:
+        """The exception that ends the fit, whose best round is printed if `verbose`.
+
+        ``watch`` has the metric, and ``why`` begins the message.
+        """
         if self.verbose:
             say(f"{why}\n[{watch.iteration + 1}]\t{show(watch.results)}")
             if self.first_metric_only:

@@ -75,6 +75,11 @@ def make(
     early stopping uses the first one only, it is the first that the user has passed:
     the objective's metric does not precede functions. Where metrics ``stop`` a fit,
     unknown names raise ValueError.
+
+    The first arguments are those of `READ`. ``metric`` is the argument `eval_metric` of
+    fit, and ``settings`` have the option. ``outputs`` are the targets or quantiles if
+    there are several, else empty, and ``levels`` the quantiles among them. ``ranks``:
+    the rows are documents of queries.
     """
     usual = task.default_objective
     words, functions = metric_names.chosen(

@@ -58,7 +58,12 @@ def _encoded(
     columns: Columns,
     collectives: Collectives,
 ) -> tuple[Ensemble, Categories]:
-    """The ensemble with other numbers, and the categories that have them."""
+    """The ensemble with other numbers, and the categories that have them.
+
+    ``columns_to_encode`` are the columns of strings or categories among ``columns``,
+    the training set's, in which the model's categories are numbers that pandas gave.
+    ``header`` has what LightGBM saw of each column.
+    """
     learned = Categories(set())
     if columns_to_encode:
         learned.vocabularies = {
@@ -96,7 +101,12 @@ def _encoded(
 def _whole_categories(
     infos: Sequence[str], sets: CategorySets, column: NDArray[np.int32]
 ) -> dict[int, NDArray[np.int64]]:
-    """The categories of the columns that have any: those seen, and those in sets."""
+    """The categories of the columns that have any: those seen, and those in sets.
+
+    ``infos`` are LightGBM's feature_infos, by column: '1:2:5' are categories that were
+    seen. ``column`` is that of each set. The result has, by column, the categories in
+    ascending order.
+    """
     number, category = sets.members()
     categories = {j: category[column[number] == j] for j in np.unique(column).tolist()}
     for j, info in enumerate(infos):

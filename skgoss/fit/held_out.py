@@ -42,9 +42,10 @@ def draw(
 ) -> NDArray[Any]:
     """Draw rows for validation: a bool for each row. The partition has no effect.
 
-    The same fraction of the rows of each label is drawn. If there are queries, or
-    ``groups`` of the rows of all processes, a fraction of these is drawn, and all of
-    their rows. ValueError if nothing can be held out.
+    The ``fraction`` of the rows of each label is drawn: ``labels``, (n_rows,), are
+    numbers of classes; None: no classes. If there are queries, or ``groups`` of the
+    rows of all processes, a fraction of these is drawn, and all of their rows.
+    ValueError if nothing can be held out.
     """
     partition = rows.partition or RowPartition(len(rows))
     group = None

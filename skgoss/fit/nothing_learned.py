@@ -39,6 +39,8 @@ def warn_of(
     """Warn of a fit, or of each of its outputs, if none of its scores has a split.
 
     All processes call this. ``dataset`` has the bins of the training set.
+    ``has_split``, (n_scores,), says whether any tree of a score has a split.
+    ``splits_with`` tries other options: see `SplitsWith`.
     """
     rows = data.fitted
     if not has_split.any():
@@ -83,7 +85,11 @@ def _warn_of_output(
 def _reason(
     n_rows: int, is_constant: bool, dataset: BinnedDataset, settings: Settings
 ) -> str:
-    """Why there is nothing to learn from the rows; "" if there is no such reason."""
+    """Why there is nothing to learn from the rows; "" if there is no such reason.
+
+    ``n_rows`` counts the rows of all processes; ``is_constant``: their targets are
+    equal.
+    """
     least = settings.min_child_samples
     if n_rows < 2 * least:
         return (
@@ -101,7 +107,11 @@ def _reason(
 
 
 def _limits(data: FitData, splits_with: SplitsWith, n_rows: int, scores: slice) -> str:
-    """Which options keep the root from being split."""
+    """Which options keep the root from being split.
+
+    ``splits_with`` tries the root again without each option, and ``scores`` are the
+    scores of the output in question.
+    """
     limits = {
         name: f"{name}={getattr(data.settings, name)!r}"
         for name, loose in _NO_LIMITS.items()

@@ -43,7 +43,8 @@ def best_columns(prepared: PreparedFit, n_columns: int = N_COLUMNS) -> dict[int,
     """The numeric columns that reduce the loss most in a quick fit.
 
     They have their standard deviations. The fit has the default options of trees, so
-    that the columns do not depend on those of the user, or of a preset.
+    that the columns do not depend on those of the user, or of a preset. ``n_columns``
+    is the maximum number of them.
     """
     data, settings = prepared.data, prepared.data.settings
     rows = _sampled(data.rows, settings.random_state)
@@ -102,7 +103,10 @@ def with_pairs(prepared: PreparedFit, pairs: ComputedColumns) -> PreparedFit:
 def set_with_pairs(
     named: EvaluationSet, before: PreparedFit, after: PreparedFit
 ) -> EvaluationSet:
-    """An evaluation set with the pairs that a fit has after it was read."""
+    """An evaluation set with the pairs that a fit has after it was read.
+
+    ``before`` and ``after`` are the fit without and with the pairs.
+    """
     if named.rows is before.data.rows:
         return replace(named, rows=after.data.rows)
     pairs = after.data.schema.computed.pairs

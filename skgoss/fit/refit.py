@@ -261,9 +261,11 @@ class Refit:
         scores: Floats,
         start: float,
     ) -> tuple[Floats, LinearLeaves | None]:
-        """The new values, and linear models, of a tree's leaves.
+        """The new values, (n_leaves,), and linear models of a tree's leaves.
 
-        ``scores`` are those before the tree, and ``start`` is a part of its values.
+        The models are None if leaves are constant. ``tree`` is the number of the tree,
+        and ``leaf``, (n_rows,), is the leaf of each row. ``scores``, (n_rows,), are
+        those before the tree, and ``start`` is a part of its values.
         """
         first, stop = self.ensemble.leaf_start[tree : tree + 2].tolist()
         old = self.ensemble.arrays["leaf_value"][first:stop]
@@ -307,7 +309,7 @@ class Refit:
         return values, self._moved_models(models, fitted, start)
 
     def _optimal(self, gradient: Floats, hessian: Floats) -> Floats:
-        """The optimal values of leaves with these sums."""
+        """The optimal values of leaves, (n_leaves,), with these sums of derivatives."""
         options, limit = self.options, self.options.max_delta_step
         shrunk = np.maximum(np.abs(gradient) - options.reg_alpha, 0.0)
         step = shrunk / (hessian + _EPSILON + options.reg_lambda)
@@ -320,7 +322,11 @@ class Refit:
     def _moved_models(
         self, old: LinearLeaves, new: LinearLeaves, start: float
     ) -> LinearLeaves:
-        """Linear models of the old columns; those that are not fitted have 0."""
+        """Linear models of the old columns; those that are not fitted have 0.
+
+        ``new`` are the models of the fit to the new rows, and ``start`` is a part of
+        the values of the tree. See `_moved`.
+        """
         coefficient = np.zeros(len(old.coefficient))
         is_fitted = np.isin(_coefficient_keys(old), _coefficient_keys(new))
         coefficient[is_fitted] = new.coefficient
@@ -338,6 +344,11 @@ class Refit:
         model: LinearLeaves | None,
         score_inout: Floats,
     ) -> None:
+        """Add a tree to the scores of one score, (n_rows,).
+
+        ``leaf``, (n_rows,), is the leaf of each row, and ``values``, (n_leaves,), are
+        those of the leaves. ``model`` has their linear models; None: they are constant.
+        """
         if model is None:
             score_inout += values[leaf]
         else:

@@ -224,7 +224,11 @@ def joint_objective(outputs: Sequence[Output]) -> Any:
 
 
 def joint_link(links: Sequence[Link], task: Task, levels: tuple[float, ...]) -> Link:
-    """The function from the raw scores of all outputs to predictions."""
+    """The function from the raw scores of all outputs to predictions.
+
+    ``links`` are those of the outputs, whose numbers of scores ``task`` has. ``levels``
+    are those of quantiles; empty: the outputs are targets.
+    """
     link = links[0]
     if levels:
         return replace(link, levels=levels)

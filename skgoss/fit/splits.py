@@ -54,7 +54,10 @@ class Splits:
         return found
 
     def _of_number(self, n_folds: int) -> list[Pair]:
-        """Folds by time, if there are times, or else of equal size."""
+        """Folds by time, if there are times, or else of equal size.
+
+        No fold learns from rows of weight 0: see `with_zero_weights`.
+        """
         at = self.weighted()
         if self.time is None:
             check_number(
@@ -197,7 +200,7 @@ def most(
 ) -> tuple[int, str]:
     """The largest number of folds, and what there must be one of in each fold.
 
-    The second is empty for groups.
+    The second is empty for groups. For the arguments see `check_number`.
     """
     if groups is not None:
         return len(np.unique(groups)), ""
@@ -217,6 +220,8 @@ def of_equal_size(
     """Folds of random rows: see `check_number` for the parameters.
 
     The numbers of rows of a class in two folds differ by 1 at most.
+
+    The result has the training and the test rows of each fold.
     """
     if groups is not None:
         return pairs(GroupKFold(n_folds), target, groups, "folds")
@@ -367,7 +372,8 @@ def _split(
 ) -> list[Any]:
     """The pairs of a splitter, or else the pairs themselves.
 
-    Errors of a splitter name the argument.
+    Errors of a splitter name the argument. ``target`` and ``groups``, (n_rows,), are
+    what the splitter gets; None: there are no groups.
     """
     if isinstance(folds, type):
         raise ValueError(f"{argument} is the class {folds.__name__}: pass an object.")

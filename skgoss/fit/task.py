@@ -327,7 +327,11 @@ class TrainTask(Task):
 def _other_codes(
     target: NDArray[np.float64], codes: Sequence[int], needed_by: str
 ) -> ValueError | None:
-    """The error of a target whose numbers are not those of classes, if it is one."""
+    """The error of a target whose numbers are not those of classes; None: they are.
+
+    ``codes`` are the numbers of classes, ascending, and ``needed_by`` says in the
+    message who needs them.
+    """
     is_code = np.isin(target, codes)
     if is_code.all():
         return None

@@ -27,6 +27,7 @@ class Interruption(CertainEnd):
         self.event = Event()
 
     def _begin(self) -> None:
+        """Replace the handler of Ctrl-C; if that is interrupted, restore it."""
         try:
             self._usual = signal.getsignal(signal.SIGINT)
             INTERRUPTIONS.append(self)
@@ -36,6 +37,10 @@ class Interruption(CertainEnd):
             raise
 
     def _end(self, *error: Any) -> None:
+        """Restore the handler that was replaced, or leave it to the next body.
+
+        ``error`` is what has ended the body; it may already have ended.
+        """
         if self not in INTERRUPTIONS:
             return
         later = INTERRUPTIONS[INTERRUPTIONS.index(self) + 1 :]

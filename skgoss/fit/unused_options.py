@@ -18,7 +18,10 @@ Readers = dict[str, list[str]]
 
 
 def _readers(options_of: Iterable[tuple[str, Iterable[str]]]) -> Readers:
-    """The names of what reads an option, by option."""
+    """The names of what reads an option, by option.
+
+    ``options_of`` has the options of each objective, or each metric, by its name.
+    """
     found: Readers = {}
     for name, options in options_of:
         for option in options:

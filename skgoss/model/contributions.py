@@ -72,8 +72,9 @@ def sparse_contributions(
 ) -> list[csr_matrix]:
     """SHAP values of the features that the trees use: a sparse matrix for each score.
 
-    Arguments, shape and errors are those of `contributions`. Memory is proportional to
-    the number of rows times that of the used features.
+    Arguments and errors are those of `contributions`. Each matrix is (n_rows,
+    n_features + 1), with the expected value as the last column. Memory is proportional
+    to the number of rows times that of the used features.
     """
     from scipy.sparse import csr_matrix
 

@@ -192,6 +192,7 @@ class Ensemble:
 
     @cached_property
     def _few_rows(self) -> FewRowsPredictor:
+        """The predictor of a few rows, which needs no tables of ranks."""
         arrays = self.arrays
         return FewRowsPredictor(
             arrays["left_child"],
@@ -414,7 +415,8 @@ class Ensemble:
     ) -> Floats:
         """What a link makes of the `raw_scores` of rows: (n_rows, ``link.width``).
 
-        None: nothing.
+        ``link``: None: nothing, the result has the raw scores. The rounds are those
+        from ``start_round`` to ``stop_round - 1``; None: to the last.
         """
         first, stop = self._span(columns, start_round, stop_round)
         link = link or self._no_link
@@ -462,7 +464,10 @@ class Ensemble:
     def staged_predictions(
         self, columns: Columns, link: RowLink | None = None, n_threads: int = 1
     ) -> Iterator[Floats]:
-        """The `predictions` after each round; the rows are ranked once."""
+        """The `predictions` after each round; the rows are ranked once.
+
+        ``link``: None: the results have the raw scores.
+        """
         _, stop = self._span(columns, 0, None)
         link = link or self._no_link
         columns = self._readable(columns, n_threads)
@@ -516,7 +521,11 @@ class Ensemble:
         stop_round: int | None = None,
         n_threads: int = 1,
     ) -> NDArray[np.int32]:
-        """The leaf that each row reaches in each tree: (n_rows, n_trees) int32."""
+        """The leaf that each row reaches in each tree: (n_rows, n_trees) int32.
+
+        Leaves are numbered in their tree. The trees are those of the rounds from
+        ``start_round`` to ``stop_round - 1``; None: to the last.
+        """
         first, stop = self._span(columns, start_round, stop_round)
         return self._leaves(columns, first, stop, n_threads)
 

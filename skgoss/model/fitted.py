@@ -1,4 +1,4 @@
-"""All that a trained model is, as a value."""
+"""All that a trained model is, as a value; which of its rounds predict."""
 
 from __future__ import annotations
 
@@ -606,7 +606,7 @@ def _warn_of_later(state: Mapping[str, Any]) -> None:
 
 
 def whole(name: str, value: Any) -> int:
-    """An argument that must be an int; else TypeError."""
+    """The value of an argument, ``name``, that must be an int; else TypeError."""
     if type(value) is int:  # the check of an abstract class takes longer
         return value
     if not isinstance(value, Integral):

@@ -141,7 +141,10 @@ class OutOfFold:
         }
 
     def check(self, n_scores: int, n_classes: int | None) -> None:
-        """Check that it belongs to a model; ValueError if it does not."""
+        """Check that it belongs to a model of ``n_scores``; ValueError if it does not.
+
+        ``n_classes`` is None if the model has no classes.
+        """
         rows = self.calibration
         if rows is None:
             return

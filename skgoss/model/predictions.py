@@ -82,7 +82,8 @@ def compute(
 ) -> Any:
     """Compute an output for rows, in LightGBM's shapes: see `Booster.predict`.
 
-    ``rounds`` are the first round, and the last plus 1.
+    ``rounds`` are the first round, and the last plus 1. ``output`` is the kind of
+    prediction: see `kind`.
     """
     trees = model.trees
     if output == "leaf":
@@ -120,8 +121,9 @@ def _row_link(
 ) -> link_kernels.RowLink | None:
     """The link that the kernel of trees applies itself; None: it cannot.
 
-    Probabilities of two classes are made from one score, if it is wanted so and the
-    objective is not a function.
+    ``link`` is that of the model, or the identity for raw scores. Probabilities of two
+    classes are made from one score, if ``output`` asks for them and the objective is
+    not a function.
     """
     n_scores = model.trees.n_scores
     has_classes = isinstance(model.classes, np.ndarray)

@@ -209,7 +209,7 @@ def _check_children(
 
 
 def _check_splits(arrays: Mapping[str, NDArray[Any]], n_features: int) -> None:
-    """Check the columns, thresholds and decision types of all nodes."""
+    """Check the columns, thresholds and decision types of all nodes; or ValueError."""
     _check_features(arrays["split_feature"], n_features, "split_feature")
     if np.isnan(arrays["threshold"]).any():
         raise ValueError("threshold must not be NaN")
@@ -236,7 +236,10 @@ def _check_features(feature: NDArray[np.int32], n_features: int, name: str) -> N
 
 
 def _check_sets(arrays: Mapping[str, NDArray[Any]], sets: CategorySets) -> None:
-    """Check that the threshold of each categorical node is the number of a set."""
+    """Check that the threshold of each categorical node is the number of a set.
+
+    ``arrays`` have the nodes, and ``sets`` the sets of all trees. ValueError otherwise.
+    """
     check_start(sets.start, len(sets.words), "start of the sets")
     number = arrays["threshold"][arrays["decision_type"] & CATEGORICAL != 0]
     n_sets = len(sets.start) - 1

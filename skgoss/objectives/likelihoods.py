@@ -35,7 +35,8 @@ def most_likely(name: str, rows: TrainingRows) -> Floats:
     """The constant scores that maximize the likelihood of all targets, (n_scores,).
 
     This is Newton's method with the Fisher information (Fisher scoring). Its steps are
-    limited as those of leaves are: see `Objective.longest_steps`.
+    limited as those of leaves are: see `Objective.longest_steps`. ``name`` is that of
+    the distribution in `DISTRIBUTIONS`. ValueError if the squares of targets overflow.
     """
     distribution, target = DISTRIBUTIONS[name], kernel_target(rows.y)
     y = rows.y if rows.y.ndim == 1 else middle(rows.y)

@@ -608,6 +608,7 @@ def make_link(
 
     The link returns means, quantiles, or the probabilities of the K classes (for
     'binary', of the second class). For a function, predictions are raw scores.
+    ``sigmoid`` and ``reg_sqrt`` are the options of these names.
     """
     if callable(objective):
         return Link()

@@ -91,7 +91,7 @@ class QueryGradients(ABC):
     def _derivatives(
         self, scores: Floats, n_threads: int, gradient_out: Singles, hessian_out: Any
     ) -> None:
-        """Write the derivatives of rows that are sorted by query."""
+        """Write the derivatives of rows sorted by query: all arrays are (n,)."""
 
 
 class PositionBias:
@@ -179,6 +179,10 @@ class LambdaRank(QueryGradients):
     def _derivatives(
         self, scores: Floats, n_threads: int, gradient_out: Singles, hessian_out: Any
     ) -> None:
+        """Write the derivatives, with the discounts and the best DCG of each query.
+
+        For the arguments see `QueryGradients._derivatives`.
+        """
         settings, boundaries = self.settings, self.queries.boundaries
         # Made once, for the only level k of DCG@k: see `GradedQueries`.
         if self.graded is None:
@@ -217,6 +221,10 @@ class RankXENDCG(QueryGradients):
     def _derivatives(
         self, scores: Floats, n_threads: int, gradient_out: Singles, hessian_out: Any
     ) -> None:
+        """Write the derivatives, which depend on random numbers of the round.
+
+        For the arguments see `QueryGradients._derivatives`.
+        """
         ranking_kernels.rank_xendcg(
             scores,
             self.gain,
@@ -327,6 +335,9 @@ def mean_ndcg(
     Documents with the grades ``y`` are ranked by descending score. ``k`` is the number
     of top documents that count; None: all. The weight of a query is the mean weight of
     its rows.
+
+    ``y``, ``scores`` and ``weight`` are (n,), in the order of the rows. ``label_gain``
+    has the gain of each grade; None: 2**grade - 1.
     """
     gain = queries.gathered(gains(y, label_gain))
     levels = [k or int(queries.sizes.max())]

@@ -190,7 +190,15 @@ class PartialLikelihood:
         hessian_out: NDArray[np.float32] | None,
         n_threads: int,
     ) -> None:
-        """Write the derivatives of the negative log-likelihood by each row's score."""
+        """Write the derivatives of the negative log-likelihood by each row's score.
+
+        They are those of a row of weight 1. For the risk r of a row, and the risk R of
+        all rows at risk at each event, up to the time of the row, they are
+
+            gradient = r sum(1 / R) - event,  hessian = r sum(1 / R) - r^2 sum(1 / R^2),
+
+        with the factor ``own`` for r^2, and other sums for Efron's ties: `_hazards`.
+        """
         assert hessian_out is not None
         risk, _ = self._risks(scores, n_threads)
         hazards = self._hazards(*self._sums(risk))
@@ -208,7 +216,10 @@ class PartialLikelihood:
         hessian_out[0, self.order] = np.maximum(slope, 0.0, out=slope)
 
     def value(self, scores: Floats, n_threads: int = 1) -> float:
-        """The negative log-likelihood per weight of the events; NaN without events."""
+        """The negative log-likelihood per weight of the events; NaN without events.
+
+        ``scores``, (1, n), are the logarithms of the risks, in the order of the rows.
+        """
         if not self.event.any():
             return np.nan
         risk, largest = self._risks(scores, n_threads)

@@ -193,7 +193,11 @@ def preferred(
 
 
 def check_available(values: Mapping[str, Any], owner: str) -> None:
-    """Raise ValueError if an option is passed that must not be ignored."""
+    """Raise ValueError if an option is passed that must not be ignored.
+
+    A GPU as the device is ignored with a warning. ``values`` are all that the user has
+    passed, by name, and ``owner`` is the class or function in messages.
+    """
     for name in REFUSED:
         if values.get(name):
             raise ValueError(

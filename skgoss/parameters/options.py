@@ -35,7 +35,8 @@ def checked_options(
     """Return the checked values of the options with these canonical names.
 
     Options that are absent have their defaults. Seeds that are None are derived from
-    ``random_state``. ValueError if a value is outside its domain.
+    ``random_state``. ValueError if a value is outside its domain. ``owner`` is the
+    class or function in messages.
     """
     options = canonical(values, owner)
 
@@ -53,8 +54,9 @@ def file_options(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Separate the options of data files from all other options.
 
-    The former are checked, and have their canonical names. ValueError if a value is
-    outside its domain, or if ``parser_config_file`` is set.
+    ``values`` are by name or alias, and ``owner`` is the class or function in messages.
+    The options of files, which come first, are checked, and have their canonical names.
+    ValueError if a value is outside its domain, or if ``parser_config_file`` is set.
     """
     check_available(values, owner)
     file_values, remaining = {}, {n: v for n, v in values.items() if v is not None}

@@ -1,4 +1,4 @@
-"""A race: candidates get rounds step by step; those that fall behind are dropped."""
+"""Races of searches and presets: rounds of each stage, and which candidates remain."""
 
 from __future__ import annotations
 

@@ -139,6 +139,8 @@ def _sets(
     The engine has sets of bins: the bits ``words[first_word:last_word]`` of a node. The
     sets of the result have a bit for each code of a category, in words of 32 bits. The
     number of a numeric node, whose set of bins is empty, means nothing.
+
+    ``nodes`` are those of all trees, and ``dataset`` has the categories of the bins.
     """
     is_chosen = nodes["last_word"] > nodes["first_word"]
     set_index = np.cumsum(is_chosen) - 1

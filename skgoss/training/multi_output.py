@@ -102,6 +102,11 @@ class MultiOutput(Rounds):
         return changes
 
     def _grow(self) -> _Grown:
+        """Grow the next round of all outputs, and later ones that may be prefetched.
+
+        Outputs that can no longer be split keep their rounds. The result is the next
+        round, its `prefetched` the one after it, and so on.
+        """
         outputs, has_ended = self.finished.outputs, self.finished.has_ended
         if all(has_ended):  # all are tried again, as a single fit is
             has_ended = [False] * len(outputs)
@@ -139,6 +144,10 @@ class MultiOutput(Rounds):
             output.release_buffers()
 
     def rollback(self) -> None:
+        """Drop the last round of the outputs that have it.
+
+        Outputs that had ended in an earlier round keep theirs.
+        """
         with self._lock:
             self._settle()
             n_rounds = max(self.finished.n - 1, 0)
@@ -151,6 +160,7 @@ class MultiOutput(Rounds):
             self._continue_from(_Grown(outputs, has_ended))
 
     def end(self, n_rounds: int) -> None:
+        """End the fits of all outputs: keep their first ``n_rounds`` rounds."""
         with self._lock:
             self.grown = None
             for output in self.outputs:
@@ -158,6 +168,11 @@ class MultiOutput(Rounds):
             self._finish(replace(self.finished, ensemble=None))
 
     def set_leaf(self, tree: int, leaf: int, value: float) -> None:
+        """Change the value of a leaf in the fit of its output.
+
+        ``tree`` is its number among those of all outputs, round by round. ValueError if
+        its output had ended before this round.
+        """
         with self._lock:
             self._settle()
             index, score = divmod(tree, self.spans[-1][-1])
@@ -175,6 +190,10 @@ class MultiOutput(Rounds):
     def resume(
         self, other: MultiOutput, with_metrics: Callable[[EvaluationSet], EvaluationSet]
     ) -> None:
+        """Continue from a fit on other rows in the same bins, output by output.
+
+        ``with_metrics`` makes evaluation sets of this fit from those of the other fit.
+        """
         self._lock = other._lock
         with self._lock:
             other._settle()
@@ -203,6 +222,7 @@ class MultiOutput(Rounds):
         return adopted
 
     def raw_scores(self, evaluation_set: EvaluationSet) -> NDArray[np.float64]:
+        """The raw scores of a set, (n_scores, n_rows): those of the outputs."""
         sets = self._sets_of[evaluation_set]
         return np.concatenate(
             [

@@ -263,12 +263,17 @@ class Spread:
         A tree that explains no more than one grown on noise has learned only noise. If
         its splits do not depend on noise, each leaf still explains 1 / n_rows of it.
         The more it explains, the closer its noise is to this minimum.
+
+        ``explained`` is that of the tree: see `Errors.explained`. ``learning_rate`` is
+        that of the round, after shrinkage: `Noise.explained` is for a rate of 1, and
+        proportional to the rate.
         """
         assert self.noise is not None
         max_noise = self.noise.explained * learning_rate
         if explained <= max_noise:
             return max(explained, 0.0)
         min_noise = min(learning_rate * n_leaves / self.n_rows, max_noise)
+        # Between both limits: the weight of the upper one falls as more is explained.
         return min_noise + (max_noise - min_noise) * max_noise / explained
 
     def _shrinkage(self, changes: Floats, unexplained: float) -> Floats:
@@ -303,7 +308,11 @@ class Spread:
         return level
 
     def _level_step(self, scores: Floats, n_threads: int) -> Floats:
-        """A Newton step of the level, shortened if the loss is not quadratic."""
+        """A Newton step of the level, shortened if the loss is not quadratic.
+
+        ``scores``, (n_scores, n_rows), contain the level so far. The step is
+        (n_scores,), and 0 for the mean.
+        """
         slopes, information = (
             np.array([self.rows.sum_of(v.astype(np.float64)) for v in values])
             for values in self.likelihood.spread_derivatives(scores, n_threads)

@@ -198,6 +198,10 @@ def each_warning_once() -> Iterator[None]:
     outer, given = LISTENER.get(), set()
 
     def pass_on(text: str, category: type[Warning] | None) -> None:
+        """Pass a warning on to the earlier listener, or show it, if it is new.
+
+        ``category`` is None for messages, which only listeners get.
+        """
         if (text, category) in given:
             return
         given.add((text, category))

@@ -59,7 +59,8 @@ EXPECTED_FILES = re.compile(
     | tests/(files|fuzz/corpus)/ .+ | tests/helpers/golden\.json
     | (docs|examples)/ [\w-]+ \.(md|rst) | docs/figures/\w+\.(svg|png)
     | docs/_static/\w+\.(css|js|svg) | docs/_templates/ .+ \.rst
-    | tools/(threads\.supp|recipe/recipe\.yaml) | benchmarks/(README\.md|many_cores\.c)
+    | tools/(threads\.supp|recipe/recipe\.yaml)
+    | benchmarks/((tabarena/)?README\.md|many_cores\.c)
     | \.ci/run | \.github/ .+ \.yml | \.gitignore | conftest\.py
     | [A-Z_]+\.md | LICENSE | CITATION\.cff | pyproject\.toml | meson\.(build|options)
     """,

@@ -196,7 +196,10 @@ MISTAKES = {
     ),
     # Counts of different exposures
     "regressor().fit(X, r, exposure=y)": ("y / exposure as y, and sample_weight=",),
-    "regressor().fit(X, r, offset=y)": ("y / exposure as y", "init_score, and add it to the raw scores of p"),
+    "regressor().fit(X, r, offset=y)": (
+        "y / exposure as y",
+        "init_score, and add it to the raw scores of p",
+    ),
     "LGBMRegressor(exposure=y)": ("y / exposure as the target",),
     "LGBMRegressor(offset=y)": ("argument init_score of fit",),
     "Dataset(X, y, exposure=y)": ("label=y / exposure, and weight=exposure",),

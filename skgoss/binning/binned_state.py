@@ -109,6 +109,8 @@ def claim(state: Mapping[str, Any]) -> int:
     than it holds has been tampered with. The categories of a column are counted up to
     the highest one, because tables have a place for each.
     """
+    # A column of numbers has no categories, for which reduceat gives the first one of
+    # the next column. This is always -1, and so is what follows the last column.
     highest = np.maximum.reduceat(
         np.append(state["categories"], -1), state["category_start"][:-1]
     )

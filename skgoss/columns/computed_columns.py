@@ -274,9 +274,10 @@ class ExtendedColumns(MadeInSpans):
         return np.append(values, np.zeros(len(self.computed), dtype=values.dtype))
 
     def n_stored(self, n_threads: int) -> int:
-        """The number of values of ``X`` that are stored, if columns are made in spans.
+        """The number of stored values of the columns of ``X``: see `MadeInSpans`.
 
-        Those of computed columns are not known.
+        Values of computed columns are not counted: they are not known before they are
+        computed.
         """
         return self.base.n_stored(n_threads)
 

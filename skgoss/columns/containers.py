@@ -252,7 +252,8 @@ class _ColumnReader:
             return self._object_columns(array)
         if array.dtype.kind == "M":
             return self._date_columns(array)
-        return self._with_categories(_matrix_columns(as_kind(array, "X")), set())
+        columns = _matrix_columns(as_kind(array, "X"))
+        return self._with_categories(columns, encoded=set())
 
     def _validated(self, X: Any, **options: Any) -> Any:
         """``X``, validated by scikit-learn. NaN and infinities are allowed."""

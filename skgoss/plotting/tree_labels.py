@@ -206,7 +206,9 @@ class Labels:
     def _condition(self, node: Node, length: int | None) -> str:
         """The condition under which rows go left, such as "age <= 3".
 
-        Names have at most ``length`` characters; None: they are not cut.
+        Names have at most ``length`` characters, in pictures. None: they are not cut,
+        in titles, which are ASCII. A column of ordered categories is compared by their
+        numbers, so the threshold is written as a category.
         """
         column, threshold = node["split_feature"], node["threshold"]
         name = one_line(self.names[column], length)

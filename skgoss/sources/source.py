@@ -180,16 +180,17 @@ class RemainingColumns(Source):
 def _hashes(values: NDArray[Any]) -> NDArray[Any]:
     """A hash of one byte for each number; values of other types as they are.
 
-    It is the top byte of the bits times `_MIXER`.
+    A second pass is compared with the first by these, which takes little memory and
+    overlooks one of 256 changes. It is the top byte of the bits times `_MIXER`.
     """
     if values.dtype.kind not in "iufmM" or values.dtype.itemsize > 8:
         return values
-    marks = np.empty(len(values), dtype=np.uint8)
+    hashes = np.empty(len(values), dtype=np.uint8)
     for start in range(0, len(values), _HASH_BLOCK):
         some = np.ascontiguousarray(values[start : start + _HASH_BLOCK])
         bits = some.view(f"u{some.dtype.itemsize}").astype(np.uint64)
-        marks[start : start + len(bits)] = (bits * _MIXER) >> np.uint64(56)
-    return marks
+        hashes[start : start + len(bits)] = (bits * _MIXER) >> np.uint64(56)
+    return hashes
 
 
 class JoinedSource(Source):

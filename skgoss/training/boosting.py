@@ -412,7 +412,8 @@ class Boosting(ScoredRounds):
         """Grow a round, and prefetch more as long as they have splits: see `_grow`.
 
         After the first round of the fit none is prefetched, because it may change the
-        start scores.
+        start scores. The value is the first of the new rounds; each has the next one as
+        ``prefetched``, and `grown` becomes the last.
         """
         finished, grown = self.finished, self.grown
         n_rounds = self._n_at_once() if finished.n and self._n_expected else 1
@@ -438,7 +439,7 @@ class Boosting(ScoredRounds):
             None if scope is None else scope.check,
             models,
         )
-        self._keep_leaf_models(models)
+        self._update_grown(models)  # so grown.n is now that of the last new round
         first = grown
         for n in range(grown.n, finished.n, -1):
             set_scores = dict(zip(sets, scores[n - finished.n], strict=True))
@@ -528,7 +529,7 @@ class Boosting(ScoredRounds):
             if self.adds_while_growing and sample.rows is None:
                 self.grower.add_by_leaf(self.scores)
                 is_added = True
-        self._keep_leaf_models(models)
+        self._update_grown(models)
         if grown.n > n_finished:
             self._add_new_trees(is_added)
             if self.spread is not None:
@@ -556,7 +557,7 @@ class Boosting(ScoredRounds):
         is_first = self.finished.n == 0 and self.init_ensemble is None
         return [] if self.settings.linear_tree and not is_first else None
 
-    def _keep_leaf_models(self, models: LeafModels | None) -> None:
+    def _update_grown(self, models: LeafModels | None) -> None:
         """Update the number of grown rounds, and keep the models of their leaves."""
         grown = self.grown
         assert grown.forest is not None

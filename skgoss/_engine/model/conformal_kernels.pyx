@@ -20,7 +20,7 @@ cdef struct Groups:
     const double* weight      # the cumulative weight up to each score of a group
 
 
-# The positions in a group where the quantile may be.
+# The positions of a group where the quantile may be, in the arrays of all scores.
 cdef struct Span:
     int64_t first
     int64_t stop
@@ -45,6 +45,8 @@ cdef inline double weight_up_to(
 ) noexcept nogil:
     """The weight of the values of all groups up to a candidate; sets ``above`` of each span.
 
+    ``groups``: the scores of each are sorted, and their weights cumulative from the first of the
+    group, so the weight up to a position is one number. ``row`` turns scores into values.
     ``spans_inout``, (n_groups,): only the positions in it are searched. Values of earlier positions
     are at most the candidate, those of later ones are above it.
     """

@@ -289,7 +289,7 @@ def lambdarank(
     - ``boundaries``, (n_queries + 1,): the first row of each query, and n.
     - ``max_dcg``, (n_queries,): the largest DCG of each query at ``truncation``, which is the
       `dcg` with gains as scores. The derivatives of a query where it is 0 are 0.
-    - ``discount``: ``discounts(boundaries)``.
+    - ``discount``, (at least the longest query + 1,): by rank, from `discounts`.
     - ``sigmoid``: the steepness of the logistic loss; positive.
     - ``truncation``: at least 1.
     - ``norm``: whether the weight of a pair is divided by 0.01 + |difference of scores|, unless all

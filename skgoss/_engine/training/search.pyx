@@ -199,8 +199,8 @@ cdef void finish_features(
             thread, &best[0])
     if siblings.search_larger and kind != SMALLER_SIDE:
         search_leaf(
-            shared, ws, 1, siblings.larger, &ws.slots[siblings.larger.slot], features, n,
-            consecutive, thread, &best[1])
+            shared, ws, siblings.first_side + 1, siblings.larger,
+            &ws.slots[siblings.larger.slot], features, n, consecutive, thread, &best[1])
     spin_lock(&siblings.lock)
     for side in range(2):
         if best[side].gain > 0 and is_better(&best[side], &siblings.best[side]):

@@ -32,7 +32,7 @@ cdef extern from "gains.h" nogil:
     ctypedef struct Split:
         double gain
         int32_t feature
-        int32_t bin
+        int32_t bin               # of a cut: the last bin that goes left
         int32_t missing_left
 
     ctypedef struct NodeStats:

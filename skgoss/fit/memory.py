@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence, Sized
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 
@@ -339,13 +339,10 @@ def estimate(size: FitSize) -> int:
 def check(data: FitData, others: Sequence[InputSet], n_threads: int | None) -> None:
     """Check that a fit needs at most ``memory_limit`` bytes; else MemoryError.
 
-    ``others`` are the evaluation sets. All processes of a distributed fit call this,
+    The limit is not None. ``others`` are the evaluation sets. All processes of a distributed fit call this,
     and raise the same error.
     """
-    limit = data.settings.memory_limit
-    if limit is None:
-        return
-    needed = 0, ""
+    limit, needed = cast("float", data.settings.memory_limit), (0, "")
     if len(data.rows):
         n_threads = n_threads or thread_counts.n_threads(data.settings.n_jobs)
         added = [other for other in others if not other.holds_same_rows(data.training)]

@@ -58,7 +58,8 @@ def prepare(
     data = fit_data.read(
         training, arguments, settings, task, init_model, searches, is_evaluated
     )
-    memory.check(data, others, n_threads)
+    if data.settings.memory_limit is not None:
+        memory.check(data, others, n_threads)
     if data.settings.pair_features and not arguments.continues:
         prepared = PreparedFit.from_data(data, record, n_threads, limit=limit)
         data, build_bins = pair_features.added(prepared).data, None

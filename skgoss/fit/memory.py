@@ -339,8 +339,8 @@ def estimate(size: FitSize) -> int:
 def check(data: FitData, others: Sequence[InputSet], n_threads: int | None) -> None:
     """Check that a fit needs at most ``memory_limit`` bytes; else MemoryError.
 
-    The limit is not None. ``others`` are the evaluation sets. All processes of a distributed fit call this,
-    and raise the same error.
+    The limit is not None. ``others`` are the evaluation sets. All processes of a
+    distributed fit call this, and raise the same error.
     """
     limit, needed = cast("float", data.settings.memory_limit), (0, "")
     if len(data.rows):

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from skgoss._engine.objectives import exact_sum
+from skgoss._engine.training import error_sums
 from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.objectives.objectives import TrainingRows
 
@@ -22,10 +24,45 @@ _SUM_BITS = 62
 
 
 class Noise(NamedTuple):
-    """How much of noise trees explain: see the methods of `Errors`."""
+    """How much of noise trees explain: see `ErrorSums`."""
 
     explained: float  # by trees of the first score, of a learning rate of 1
     fractions: Sequence[float]  # by trees of each score
+
+
+class ErrorSums(NamedTuple):
+    """Weighted sums of the `Errors` of rows, before and after a change of the score."""
+
+    square: float  # of slope**2
+    visible_square: float  # of visible**2
+    remaining_square: float  # of (visible + curve change)**2
+    scaled_square: float  # of slope**2 / curve
+    change_square: float  # of curve change**2
+    projection: float  # of visible change
+
+    @property
+    def explained(self) -> float:
+        """About the logarithm of the ratio of errors before and after the change.
+
+        Each error, ``slope / curve``, is weighted by ``curve``, as in a leaf value.
+        With B and A the sums of squares before and after, it is (B - A) / (B + A),
+        about log(B / A) / 2. Trees change only the ``visible`` part of errors, so B - A
+        is that of this part.
+        """
+        decrease = self.visible_square - self.remaining_square
+        size = self.square
+        return decrease / (2.0 * size - decrease) if size > 0 else 0.0
+
+    @property
+    def explained_fraction(self) -> float:
+        """The fraction of squared errors explained by the best multiple of the change.
+
+        It is the R squared of a regression of the errors on it, weighted by ``curve``.
+        """
+        total, size = self.scaled_square, self.change_square
+        if not total * size > 0:
+            return 0.0
+        return self.projection / total * (self.projection / size)
 
 
 class Errors(NamedTuple):
@@ -47,38 +84,11 @@ class Errors(NamedTuple):
         """The errors with these derivatives."""
         return cls(rows, slope, curve, slope)
 
-    def explained(self, change: Floats) -> float:
-        """About the logarithm of the ratio of errors before and after a change.
-
-        ``change``, (n,), is what trees add to the score. Each error, ``slope / curve``,
-        is weighted by ``curve``, as in a leaf value. With B and A the sums of squares
-        before and after, it is (B - A) / (B + A), about log(B / A) / 2. Trees change
-        only the ``visible`` part of errors, so B - A is that of this part.
-        """
-        total = self.rows.sum_of
-        size = before = total(self.slope * self.slope)
-        if self.visible is not self.slope:
-            before = total(self.visible * self.visible)
-        after = self.visible + self.curve * change
-        after *= after
-        decrease = before - total(after)
-        return decrease / (2.0 * size - decrease) if size > 0 else 0.0
-
-    def explained_fraction(self, change: Floats) -> float:
-        """The fraction of squared errors explained by the best multiple of a change.
-
-        ``change``, (n,), is what trees add to the score. It is the R squared of a
-        regression of the errors on it, weighted by ``curve``.
-        """
-        squares = np.zeros(len(self.slope))
-        is_curved = self.curve > 0
-        np.divide(self.slope * self.slope, self.curve, out=squares, where=is_curved)
-        total = self.rows.sum_of(squares)
-        size = self.rows.sum_of(self.curve * change * change)
-        if not total * size > 0:
-            return 0.0
-        projection = self.rows.sum_of(self.visible * change)
-        return projection / total * (projection / size)
+    def sums(self, change: Floats) -> ErrorSums:
+        """The sums over all rows with a change, (n,): what trees add to the score."""
+        sums = error_sums.error_sums(*self[1:], change, self.rows.weight)
+        total = self.rows.collectives.all_reduce(sums)
+        return ErrorSums(*map(exact_sum.rounded, total))
 
     def with_random_signs(self, signs: Floats, equal: EqualRows) -> list[Errors]:
         """Errors of the same sizes, with random signs, once for each row of ``signs``.

@@ -12,7 +12,14 @@ from numpy.typing import NDArray
 from skgoss.objectives.gradients import Likelihood
 from skgoss.objectives.objectives import TrainingRows
 from skgoss.objectives.training_objective import Objective
-from skgoss.training.noise import NOISE_TREES, EqualRows, Errors, Keys, Noise
+from skgoss.training.noise import (
+    NOISE_TREES,
+    EqualRows,
+    Errors,
+    ErrorSums,
+    Keys,
+    Noise,
+)
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -215,12 +222,11 @@ class Spread:
             noises = errors.with_random_signs(signs, equal)
             slopes = np.array([noise.visible for noise in noises], dtype=np.float32)
             changes, n_leaves = grow(k, slopes)
-            fractions.append(
-                sum(map(Errors.explained_fraction, noises, changes)) / NOISE_TREES
-            )
+            sums = list(map(Errors.sums, noises, changes))
+            fractions.append(sum(one.explained_fraction for one in sums) / NOISE_TREES)
             if k == 0:
                 # Leaves explain at least this, even if rows outside a sample show less.
-                explained = sum(map(Errors.explained, noises, changes)) / NOISE_TREES
+                explained = sum(one.explained for one in sums) / NOISE_TREES
                 explained = max(explained / learning_rate, n_leaves / self.n_rows)
         self.noise = Noise(explained, fractions)
 
@@ -238,11 +244,12 @@ class Spread:
         and ``n_leaves`` is the number of leaves of each. ``scores`` include them.
         """
         last = self.last
-        explained = self.errors[0].explained(changes[0])
+        sums = list(map(Errors.sums, self.errors, changes))
+        explained = sums[0].explained
         rate = learning_rate * (1.0 - float(last.shrinkage[0]))
         noise = self._learned_noise(explained, rate, n_leaves[0])
         unexplained = unexplained_after(last.unexplained, explained, noise)
-        shrinkage = self._shrinkage(changes, unexplained)
+        shrinkage = self._shrinkage(sums, unexplained)
         l2 = np.zeros(len(scores))
         if self.shrinks_leaves:
             size = [errors.rows.sum_of(errors.curve) for errors in self.errors]
@@ -276,16 +283,16 @@ class Spread:
         # Between both limits: the weight of the upper one falls as more is explained.
         return min_noise + (max_noise - min_noise) * max_noise / explained
 
-    def _shrinkage(self, changes: Floats, unexplained: float) -> Floats:
+    def _shrinkage(self, sums: Sequence[ErrorSums], unexplained: float) -> Floats:
         """The fraction of noise in what the trees of each score explain, (n_scores,).
 
         The fraction that trees of pure noise explain, over that which the new trees
-        explain by ``changes``. The mean's is multiplied by ``unexplained``, the
-        fraction of the squared errors that remains.
+        explain, of whose changes these are the ``sums``. The mean's is multiplied by
+        ``unexplained``, the fraction of the squared errors that remains.
         """
         assert self.noise is not None
-        factors = [_MEAN_NOISE_FACTOR * unexplained] + [1.0] * (len(changes) - 1)
-        fractions = map(Errors.explained_fraction, self.errors, changes)
+        factors = [_MEAN_NOISE_FACTOR * unexplained] + [1.0] * (len(sums) - 1)
+        fractions = [of_score.explained_fraction for of_score in sums]
         by_score = zip(factors, self.noise.fractions, fractions, strict=True)
         return np.array(
             [

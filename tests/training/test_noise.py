@@ -91,13 +91,33 @@ def test_leaves_explain_as_much_as_of_errors_with_signs_of_their_own():
         signed = Errors.from_derivatives(
             rows_of(), RNG.choice([-1.0, 1.0], N) * SLOPE, np.ones(N)
         )
-        change = leaves(signed.slope)
-        explained.append((signed.explained(change), signed.explained_fraction(change)))
+        sums = signed.sums(leaves(signed.slope))
+        explained.append((sums.explained, sums.explained_fraction))
     signs = RNG.choice([-1.0, 1.0], group.max() + 1)[group]
     (noise,) = errors.with_random_signs(signs[None], EqualRows(KEYS, rows_of(), None))
-    change = leaves(noise.visible)
-    found = noise.explained(change), noise.explained_fraction(change)
+    sums = noise.sums(leaves(noise.visible))
+    found = sums.explained, sums.explained_fraction
     np.testing.assert_allclose(found, np.mean(explained, axis=0), rtol=0.05)
+
+
+@pytest.mark.parametrize("weight", [None, COPIES * 1.0, RNG.gamma(1.0, size=N)])
+def test_sums_are_those_of_numpy(weight):
+    rows = rows_of(weight)
+    curve, visible, change = RNG.normal(size=(3, N))
+    curve = np.maximum(curve, 0.0)
+    squares = np.zeros(N)
+    np.divide(SLOPE * SLOPE, curve, out=squares, where=curve > 0)
+    after = visible + curve * change
+    terms = (
+        SLOPE * SLOPE,
+        visible * visible,
+        after * after,
+        squares,
+        curve * change * change,
+        visible * change,
+    )
+    found = Errors(rows, SLOPE, curve, visible).sums(change)
+    assert found == tuple(map(rows.sum_of, terms))
 
 
 def test_keys_are_those_of_the_bins():

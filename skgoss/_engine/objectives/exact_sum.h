@@ -169,4 +169,20 @@ static void add_exact(double *term, const double *weight, int64_t n, int64_t *su
         add_any_terms(term, n, sum_inout);
 }
 
+/* Add the exact products of n <= EXACT_BLOCK terms and their weights (NULL: 1); the terms are
+ * overwritten. A product is its rounded value plus the rounding error, which is a double. */
+static void add_products(double *term, const double *weight, int64_t n, int64_t *sum_inout)
+{
+    double error[EXACT_BLOCK];
+    if (weight) {
+        for (int64_t i = 0; i < n; i++) {
+            double product = term[i] * weight[i];
+            error[i] = isfinite(product) ? fma(term[i], weight[i], -product) : 0.0;
+            term[i] = product;
+        }
+        add_exact(error, 0, n, sum_inout);
+    }
+    add_exact(term, 0, n, sum_inout);
+}
+
 #endif

@@ -1,6 +1,6 @@
 """Exact sums of doubles, which do not depend on the order of the terms."""
 
-from libc.math cimport INFINITY, NAN, fma, isfinite
+from libc.math cimport INFINITY, NAN
 from libc.stdint cimport int64_t
 
 import numpy as np
@@ -22,7 +22,6 @@ def exact_sum(const double[::1] values, const double[::1] weight=None) -> NDArra
     """
     cdef:
         double[EXACT_BLOCK] term
-        double[EXACT_BLOCK] error
         int64_t first, i, size, n = values.shape[0]
         int64_t[::1] sum_out
     total = np.zeros(EXACT_SIZE, dtype=np.int64)
@@ -32,15 +31,8 @@ def exact_sum(const double[::1] values, const double[::1] weight=None) -> NDArra
             size = min(n - first, <int64_t>EXACT_BLOCK)
             for i in range(size):
                 term[i] = values[first + i]
-            if weight is not None:
-                # A product is its rounded value plus the rounding error, which is a double.
-                for i in range(size):
-                    term[i] *= weight[first + i]
-                    error[i] = 0.0
-                    if isfinite(term[i]):
-                        error[i] = fma(values[first + i], weight[first + i], -term[i])
-                add_exact(error, NULL, size, &sum_out[0])
-            add_exact(term, NULL, size, &sum_out[0])
+            add_products(
+                term, NULL if weight is None else &weight[first], size, &sum_out[0])
     return total
 
 

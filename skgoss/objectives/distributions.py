@@ -37,6 +37,8 @@ _MIN_DISPERSION = 1e-3
 # standard deviations. The derivative by the logarithm of the scale is 1 - z^2: -5.25 at
 # 2.5, and -7.056862 on average over all far errors.
 _FAR_FROM_NORMAL = (-5.25, -7.056862)
+# No slope is below this threshold, so none is replaced.
+NO_FAR_ERRORS = (-math.inf, -math.inf)
 
 # The levels of the quantiles whose pinball losses give the CRPS without a formula.
 _CRPS_LEVELS = (np.arange(99) + 0.5) / 99
@@ -73,7 +75,7 @@ class Distribution:
     # (threshold, replacement): derivatives by the logarithm of the scale that are below
     # the threshold, those of far errors, are replaced. So an outlier widens the scale
     # no more than the average far error of the distribution itself.
-    far: tuple[float, float] = (-math.inf, -math.inf)
+    far: tuple[float, float] = NO_FAR_ERRORS
     # The prediction, from the parameters.
     prediction: Callable[..., Floats] = lambda *parameters: parameters[0]
     # The CRPS of (y, *parameters), where it has a short formula.

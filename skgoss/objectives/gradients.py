@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from skgoss._engine.objectives import loss_kernels
 from skgoss.columns.floats import check_unmasked
 from skgoss.columns.queries import Queries
 from skgoss.objectives import distributions
@@ -74,13 +75,10 @@ class Likelihood:
         )
         both = distributions.derivatives(self.name, self.y, corrected, n_threads)
         slopes, distribution = both[0], distributions.DISTRIBUTIONS[self.name]
-        threshold, replacement = distribution.far
-        slopes[1, slopes[1] < threshold] = replacement
+        far = distribution.far
         for k, limit in enumerate(distribution.limits, 1):
-            score = corrected[k]
-            if max(score.max(initial=0.0), -score.min(initial=0.0)) > limit:
-                beyond = np.abs(score) > limit
-                slopes[k, beyond & (slopes[k] * score < 0)] = 0.0
+            loss_kernels.limit_slopes(corrected[k], limit, *far, slopes[k])
+            far = distributions.NO_FAR_ERRORS
         return both[:, 1:]
 
 

@@ -639,9 +639,9 @@ class Boosting(ScoredRounds):
     def _end_spread(self, spread: Spread) -> None:
         """Move all scores to the level of the round whose trees have been added."""
         changes = np.zeros((self.n_scores, self.dataset.n_rows))
-        trees, rate = self._new_trees(), self.settings.learning_rate
-        trees.add(self.rows, 1.0, self.n_threads, changes)
-        n_leaves = np.diff(trees.leaf_start).tolist()
+        self._add_rounds([(self.rows, changes)], self.grown.n - 1)
+        n_leaves = np.diff(self._new_trees().leaf_start).tolist()
+        rate = self.settings.learning_rate
         level = spread.end(changes, n_leaves, rate, self.scores, self.n_threads)
         self._add_level(self._scored_rows(), level)
 

@@ -308,7 +308,8 @@ class Spread:
         """
         level = np.zeros(len(scores))
         for _ in range(_MAX_LEVEL_STEPS):
-            step = self._level_step(scores + level[:, None], n_threads)
+            moved = scores + level[:, None] if level.any() else scores
+            step = self._level_step(moved, n_threads)
             level += step
             if np.abs(step).max() < _SHORT_STEP:
                 break

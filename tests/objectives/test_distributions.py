@@ -161,6 +161,15 @@ def test_nothing_moves_scores_beyond_their_limits(name):
             np.testing.assert_array_equal(slope[returns], free[returns])
 
 
+def test_limited_slopes_are_those_of_numpy():
+    score, slope = np.random.default_rng(0).normal(size=(2, 5000))
+    found, expected = slope.astype(np.float32), slope.astype(np.float32)
+    loss_kernels.limit_slopes(score, 0.5, -1.0, -2.5, found)
+    expected[expected < -1.0] = -2.5
+    expected[(np.abs(score) > 0.5) & (expected * score < 0)] = 0.0
+    np.testing.assert_array_equal(found, expected)
+
+
 def test_the_errors_of_counts_grow_as_the_ratio_says():
     """As a count of 0 has the mean as its error, the mean grows as errors do."""
     scores = np.array([[-3.0], [-1.0]])

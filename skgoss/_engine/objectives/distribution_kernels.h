@@ -328,6 +328,18 @@ FAILURE_TIME(aft_extreme, extreme, 1.0, 1.8236806608528794)
 
 DISTRIBUTIONS(DISTRIBUTION)
 
+/* Replaces the slopes below a threshold, and sets those to 0 that move scores beyond +- limit. */
+SIMD_KERNEL(limited_slopes, (const double *restrict score, double limit, float threshold,
+             float replacement, int64_t n, float *restrict slope_inout),
+            (score, limit, threshold, replacement, n, slope_inout))
+{
+    for (int64_t i = 0; i < n; i++) {
+        float slope = slope_inout[i] < threshold ? replacement : slope_inout[i];
+        double outwards = score[i] > limit ? -1.0 : score[i] < -limit ? 1.0 : 0.0;
+        slope_inout[i] = (double)slope * outwards > 0.0 ? 0.0f : slope;
+    }
+}
+
 #define DERIVATIVES(name, ...) name##_derivatives,
 #define LIKELIHOOD(name, ...) name##_likelihood,
 

@@ -32,6 +32,11 @@ def distribution(
     gradient_out: NDArray[np.float32], hessian_out: NDArray[np.float32],
 ) -> None: ...
 
+def limit_slopes(
+    score: NDArray[np.float64], limit: float, threshold: float, replacement: float,
+    slope_inout: NDArray[np.float32],
+) -> None: ...
+
 def likelihoods(
     kind: int, y: NDArray[np.float64], scores: NDArray[np.float64],
     losses_out: NDArray[np.float64],

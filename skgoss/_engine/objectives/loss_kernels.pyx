@@ -41,6 +41,10 @@ cdef extern from "distribution_kernels.h" nogil:
     ) noexcept nogil
     const distribution_likelihood* LIKELIHOOD_KERNELS
     const char* const* DISTRIBUTION_NAMES
+    void limited_slopes(
+        const double* score, double limit, float threshold, float replacement, int64_t n,
+        float* slope_inout
+    ) noexcept
 
 
 # The numbers of the losses of objectives, of the losses of metrics, and of distributions.
@@ -235,6 +239,19 @@ def distribution(
     if n < MIN_ROWS_FOR_TEAM:
         n_threads = 1
     run_shares(distribution_body, &loop, n, BLOCK, n_threads, n)
+
+
+def limit_slopes(
+    const double[::1] score, double limit, float threshold, float replacement,
+    float[::1] slope_inout,
+):
+    """Replace slopes below the threshold, and set those to 0 that move scores beyond +- limit.
+
+    ``score``, ``slope_inout``, (n,): a score of each row, and the derivative of the loss by it.
+    """
+    cdef int64_t n = score.shape[0]
+    if n:
+        limited_slopes(&score[0], limit, threshold, replacement, n, &slope_inout[0])
 
 
 def likelihoods(

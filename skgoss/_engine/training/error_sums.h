@@ -7,9 +7,11 @@
 #include "exact_sum.h"
 #include "simd.h"
 
-/* The terms that `error_terms` writes, EXACT_BLOCK of each. */
+/* The terms that `error_terms` writes. They begin at different places of memory pages, so that the
+ * cache holds all of them. */
 enum {
-    SQUARE,
+    TERM_STRIDE = EXACT_BLOCK + 40,
+    SQUARE = 0,
     VISIBLE_SQUARE,
     REMAINING_SQUARE,
     SCALED_SQUARE,
@@ -25,12 +27,12 @@ SIMD_KERNEL(error_terms, (const double *restrict slope, const double *restrict c
     for (int64_t i = 0; i < n; i++) {
         double square = slope[i] * slope[i], moved = curve[i] * change[i];
         double after = visible[i] + moved, scaled = square / curve[i];
-        term_out[SQUARE * EXACT_BLOCK + i] = square;
-        term_out[VISIBLE_SQUARE * EXACT_BLOCK + i] = visible[i] * visible[i];
-        term_out[REMAINING_SQUARE * EXACT_BLOCK + i] = after * after;
-        term_out[SCALED_SQUARE * EXACT_BLOCK + i] = curve[i] > 0.0 ? scaled : 0.0;
-        term_out[CHANGE_SQUARE * EXACT_BLOCK + i] = moved * change[i];
-        term_out[PROJECTION * EXACT_BLOCK + i] = visible[i] * change[i];
+        term_out[SQUARE * TERM_STRIDE + i] = square;
+        term_out[VISIBLE_SQUARE * TERM_STRIDE + i] = visible[i] * visible[i];
+        term_out[REMAINING_SQUARE * TERM_STRIDE + i] = after * after;
+        term_out[SCALED_SQUARE * TERM_STRIDE + i] = curve[i] > 0.0 ? scaled : 0.0;
+        term_out[CHANGE_SQUARE * TERM_STRIDE + i] = moved * change[i];
+        term_out[PROJECTION * TERM_STRIDE + i] = visible[i] * change[i];
     }
 }
 

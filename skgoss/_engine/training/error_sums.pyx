@@ -9,6 +9,7 @@ from skgoss._engine.objectives.exact_sum cimport EXACT_BLOCK, EXACT_SIZE, add_pr
 cdef extern from "error_sums.h" nogil:
     enum:
         N_ERROR_SUMS
+        TERM_STRIDE
     void error_terms(
         const double* slope, const double* curve, const double* visible, const double* change,
         int64_t n, double* term_out)
@@ -24,7 +25,7 @@ def error_sums(
     All arguments are (n,); rows whose ``curve`` is 0 do not count in the fourth sum. Returns
     (6, EXACT_SIZE) integers: see `rounded` in `exact_sum`.
     """
-    cdef double[N_ERROR_SUMS * EXACT_BLOCK] term
+    cdef double[N_ERROR_SUMS * TERM_STRIDE] term
     cdef int64_t n = slope.shape[0]
     cdef int64_t first, size, k
     sums = np.zeros((N_ERROR_SUMS, EXACT_SIZE), dtype=np.int64)
@@ -36,6 +37,6 @@ def error_sums(
                 &slope[first], &curve[first], &visible[first], &change[first], size, term)
             for k in range(N_ERROR_SUMS):
                 add_products(
-                    term + k * EXACT_BLOCK, NULL if weight is None else &weight[first], size,
+                    term + k * TERM_STRIDE, NULL if weight is None else &weight[first], size,
                     &sums_out[k, 0])
     return sums

@@ -143,9 +143,15 @@ class Custom:
             values = values.reshape((n, n_scores), order="F")
         if values.shape != (n, n_scores):
             expected = (n,) if n_scores == 1 else (n, n_scores)
+            hint = ""
+            if n_scores == 1 and values.ndim == 2:
+                hint = (
+                    " For several raw scores of each row, call skgoss.train with"
+                    f" num_class={values.shape[1]}."
+                )
             raise ValueError(
                 f"The objective function {self.name!r} must return a {what} of shape "
-                f"{expected}, got {values.shape}."
+                f"{expected}, got {values.shape}.{hint}"
             )
         with np.errstate(over="ignore"):
             out[:, self.order] = values.T

@@ -132,8 +132,11 @@ class Objective:
 
     @property
     def has_units(self) -> bool:
-        """Whether scores may differ in their units, as those of classes do not."""
-        return self.link.distribution is not None
+        """Whether scores may differ in their units, as those of classes do not.
+
+        Those of a user's function may be anything.
+        """
+        return self.link.distribution is not None or self.calls_functions
 
     @property
     def renews_leaves(self) -> bool:

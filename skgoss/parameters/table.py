@@ -446,10 +446,11 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             each output has its own splits. 'multi_output_tree': all outputs share the
             splits of one tree, and have their own leaf values. The splits are those for
             a random combination of the outputs, another one in each round; for classes,
-            for a random half of them against the others. With ten outputs, a round
-            takes a third of the time or less. Predictions are often as good or better,
-            with more rounds, but those of distributions are often worse. It cannot be
-            used with ``monotone_constraints`` or ``path_smooth``.
+            unless ``objective`` is a function, for a random half of them against the
+            others. With ten outputs, a round takes a third of the time or less.
+            Predictions are often as good or better, with more rounds, but those of
+            distributions are often worse. It cannot be used with
+            ``monotone_constraints`` or ``path_smooth``.
             """,
             advice="Try 'multi_output_tree' with five outputs or more.",
             needs=_OUTPUTS,

@@ -9,7 +9,7 @@ from sklearn.base import clone
 import skgoss
 from helpers import outputs
 from helpers.several_targets import C_VALID, LABELS, WEIGHT, X_VALID, Y_VALID, X, Y
-from skgoss import Booster, Dataset, LGBMClassifier, LGBMRegressor
+from skgoss import Booster, Dataset, LGBMClassifier, LGBMRegressor, train
 
 SHARED = {
     "multi_strategy": "multi_output_tree",
@@ -322,6 +322,36 @@ def test_a_function_as_objective():
     own = LGBMRegressor(**options, objective=squares).fit(X, WITH_MISSING)
     named = LGBMRegressor(**options).fit(X, WITH_MISSING)
     assert own.predict(X).shape == named.predict(X).shape
+
+
+@pytest.mark.parametrize("sampled", [{}, {"data_sample_strategy": "goss"}])
+def test_a_function_of_several_scores_in_any_unit(sampled):
+    """The splits serve both columns, and are those of the columns in other units."""
+    shared = {"multi_strategy": "multi_output_tree", "n_jobs": 1, **sampled}
+
+    def trained(unit):
+        y = Y[:, :2] * unit
+        params = {**shared, "objective": lambda p, _: (p - y, np.ones_like(p))}
+        train_set = Dataset(X, Y[:, 0])
+        return train({**params, "num_class": 2}, train_set, 30)
+
+    plain, scaled = trained(np.ones(2)), trained(np.array([1.0, 1024.0]))
+    leaves = [model.predict(X, pred_leaf=True) for model in (plain, scaled)]
+    np.testing.assert_array_equal(*leaves)
+    np.testing.assert_array_equal(leaves[0][:, ::2], leaves[0][:, 1::2])
+    found = plain.predict(X)
+    np.testing.assert_array_equal(scaled.predict(X), found * [1.0, 1024.0])
+    error = np.mean((found - Y[:, :2]) ** 2, axis=0)
+    assert (error < 0.7 * Y[:, :2].var(axis=0)).all()
+
+
+def test_a_function_of_several_scores_needs_train():
+    def both(y_true, y_pred):
+        return np.zeros((len(y_true), 2)), np.ones((len(y_true), 2))
+
+    model = LGBMRegressor(**SHARED, objective=both)
+    with pytest.raises(ValueError, match=r"call skgoss.train with num_class=2"):
+        model.fit(X, Y[:, 0])
 
 
 @pytest.mark.parametrize(

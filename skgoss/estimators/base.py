@@ -567,6 +567,7 @@ class LGBMModel(
                 self._keep(*model_of(fit))
         return self
 
+    @signatures.hint_arguments("estimate_memory")
     def estimate_memory(
         self,
         X: ArrayLike | tuple[int, int],
@@ -584,7 +585,8 @@ class LGBMModel(
         ----------
         X, y, sample_weight, eval_X : as in `fit`
             ``X`` and ``eval_X`` may be shapes: (n_samples, n_features) stands for
-            columns of float64 without ties.
+            columns of float64 without ties. If ``X`` is the path of a file, ``y`` is
+            the name of the column that is the target.
         n_classes : int, default=None
             The number of classes if ``y`` is None. None: two.
 
@@ -609,8 +611,11 @@ class LGBMModel(
             )
         n_threads = thread_counts.n_threads(settings.n_jobs)
         task = self._task(type(self).__name__)
+        target, y = (y, None) if isinstance(y, str) else (None, y)
         n_scores, n_outputs = memory.trees_of_round(settings, task, y, n_classes)
-        layout, n_rows, settings = memory.layout_of(X, settings, task, n_threads)
+        layout, n_rows, settings = memory.layout_of(
+            X, target, settings, task, n_threads
+        )
         size = memory.FitSize(
             layout,
             settings.replaced(objective=settings.objective or task.default_objective),

@@ -34,6 +34,8 @@ def by_functions(
     found: list[metrics.CustomMetric] = []
     for function in functions:
         if not scorers.is_scorer(function):
+            takes_scorers = scorer_link is not None
+            scorers.refuse_function(function, takes_scorers=takes_scorers)
             takes_dataset = task.functions_take_dataset
             kind = metrics.DatasetMetric if takes_dataset else metrics.CustomMetric
             found.append(kind(function, link))

@@ -28,6 +28,7 @@ from skgoss.fit.fit_data import FitData
 from skgoss.fit.task import Task
 from skgoss.objectives.objectives import ObjectiveSpec, spec_of
 from skgoss.parameters.settings import Settings
+from skgoss.sources.input_rows import is_file
 from skgoss.training import constraints
 from skgoss.training.schedule import at_once
 from skgoss.utils import thread_counts
@@ -409,15 +410,28 @@ def trees_of_round(
 
 
 def layout_of(
-    X: Any, settings: Settings, task: Task, n_threads: int
+    X: Any, target: str | None, settings: Settings, task: Task, n_threads: int
 ) -> tuple[Layout, int, Settings]:
-    """The layout and rows of data or of a shape, and the options by column number."""
+    """The layout and rows of data or of a shape, and the options by column number.
+
+    ``target`` is the name of the column of a file that is not a feature.
+    """
     if is_shape(X):
         n_rows, n_features = X
         settings = constraints.resolve_columns(settings, n_features, {}, None)
         return Layout.from_shape(n_features, settings), n_rows, settings
+    if isinstance(X, Integral):
+        raise TypeError(
+            f"X must be data or a shape, got {X!r}: pass the shape as a tuple, as in"
+            f" estimate_memory(({X!r}, 50))."
+        )
+    if is_file(X) and target is None:
+        raise TypeError(
+            f"X is the file {X}: pass y, the name of the column that is the target, as"
+            f" in estimate_memory({str(X)!r}, 'target')."
+        )
     arguments = FitArguments()
-    training, *_ = input_sets(X, None, arguments, settings)
+    training, *_ = input_sets(X, target, arguments, settings)
     data, rows = fit_data.read_columns(training, arguments, settings, task)
     if rows.binned is not None:
         return Layout.from_binned(rows.binned), rows.binned.n_rows, data.settings

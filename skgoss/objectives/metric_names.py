@@ -9,6 +9,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from sklearn.metrics import get_scorer_names
+
 from skgoss.objectives.link import Link
 from skgoss.objectives.metrics import METRICS, CustomMetric, Metric
 from skgoss.objectives.objectives import NOT_BUILT_IN, OBJECTIVES
@@ -169,7 +171,8 @@ def make(
             made.append(scorer)
             continue
         if name is None or (is_foreign and task not in tasks):
-            _report_unknown(passed, tasks, refuses_unknown=refuses_unknown)
+            advice = _advice(passed, tasks, scorer_of)
+            _report_unknown(passed, advice, refuses_unknown=refuses_unknown)
             continue
         if task not in tasks:
             fitting = [other for other, spec in METRICS.items() if spec.task in tasks]
@@ -190,9 +193,9 @@ def make(
     return made
 
 
-def _report_unknown(name: str, tasks: Sequence[str], *, refuses_unknown: bool) -> None:
+def _report_unknown(name: str, advice: str, *, refuses_unknown: bool) -> None:
     """Warn of an unknown name, or refuse it; see `make`."""
-    advice = f"{_advice(name, tasks)} Use one of {', '.join(METRICS)}, or a function."
+    advice = f"{advice} Use one of {', '.join(METRICS)}, or a function."
     unknown = f"metric {name!r} is not known"
     if refuses_unknown:
         message = f"{unknown}, so early stopping would use other metrics."
@@ -201,11 +204,16 @@ def _report_unknown(name: str, tasks: Sequence[str], *, refuses_unknown: bool) -
         warn_unused(f"{unknown} and has no effect.{advice}")
 
 
-def _advice(unknown: str, tasks: Sequence[str]) -> str:
+def _advice(
+    unknown: str,
+    tasks: Sequence[str],
+    scorer_of: Callable[[str], CustomMetric | None] | None,
+) -> str:
     """What to use instead of an unknown metric, or "" if no name is close.
 
-    Names of other libraries, such as scikit-learn's scorers, have an answer, too.
-    ``tasks`` are those whose metrics the fit can compute.
+    Names of other libraries have an answer, too. ``tasks`` are those whose metrics the
+    fit can compute. ``scorer_of`` returns the metric by a scorer of scikit-learn, or
+    None; without it, the fit cannot have scorers.
     """
     names = [
         name
@@ -213,13 +221,23 @@ def _advice(unknown: str, tasks: Sequence[str]) -> str:
         if METRICS[_CANONICAL_NAMES[name]].task in tasks
     ]
     word = unknown.lower().removeprefix("neg_").removesuffix("_deviance")
-    instead = other_libraries.METRICS
-    near = closest(word, [*names, *instead]) or closest(
-        word.removeprefix("mean_"), [*names, *instead]
+    instead, scorers = other_libraries.METRICS, other_libraries.SCORERS
+    known = [*names, *instead, *scorers]
+    scorer_names = [] if scorer_of is None else get_scorer_names()
+    near = (
+        closest(word, [*known, *scorer_names], likeness=1.0)
+        or closest(word, known)
+        or closest(word.removeprefix("mean_"), known)
     )
-    if near and near[0] in instead:
-        return f" For {near[0]!r}, use {instead[near[0]]}."
-    return did_you_mean(near)
+    if not near or near[0] in names:
+        return did_you_mean(near)
+    name = near[0]
+    if name in instead:
+        return f" For {name!r}, use {instead[name]}."
+    scorer = scorers.get(name, name)
+    if scorer_of is not None and scorer_of(scorer) is not None:
+        return f" Did you mean {scorer!r}, a scorer of scikit-learn?"
+    return f" For {name!r}, use a function of labels and predictions."
 
 
 def _name_and_levels(

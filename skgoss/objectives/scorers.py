@@ -86,8 +86,44 @@ class ScorerMetric(CustomMetric):
             # The rows are not needed: their predictions are known.
             score = self.function(estimator, np.empty((len(y), 0)), y, **weights)
         except ValueError as error:
-            raise ValueError(f"The scorer {self.name!r} failed: {error}") from error
+            advice = self._advice() if "pos_label" in str(error) else ""
+            raise ValueError(
+                f"The scorer {self.name!r} failed: {error}{advice}"
+            ) from error
         return self.name, score if self.maximize else -score, self.maximize
+
+    def _advice(self) -> str:
+        """What to pass instead of a scorer that needs to know the positive label."""
+        scorer, labels = self.function, self.classes
+        assert labels is not None
+        options = [scorer._score_func.__name__, f"pos_label={labels.tolist()[-1]!r}"]
+        if scorer._response_method != "predict":
+            options.append(f"response_method={scorer._response_method!r}")
+        if scorer._sign < 0:
+            options.append("greater_is_better=False")
+        average = f"{self.name}_macro"
+        other = f" or {average!r}" if average in get_scorer_names() else ""
+        return f". Pass make_scorer({', '.join(options)}){other}."
+
+
+def refuse_function(function: Any, *, takes_scorers: bool) -> None:
+    """TypeError for a function of scikit-learn's metrics, which no fit can call.
+
+    It returns a number, and may need labels. ``takes_scorers``: whether the fit can
+    have a scorer instead.
+    """
+    if not str(getattr(function, "__module__", "")).startswith("sklearn.metrics."):
+        return
+    word, names = function.__name__, get_scorer_names()
+    found = [name for name in names if get_scorer(name)._score_func is function]
+    if takes_scorers:
+        named = f"{found[0]!r}, or its scorer with other options, " if found else ""
+        advice = f"Pass {named}make_scorer({word}, ...)."
+    else:
+        advice = (
+            "Pass a function that calls it and returns (name, value, is_higher_better)."
+        )
+    raise TypeError(f"{word} is a function of scikit-learn, not a metric. {advice}")
 
 
 def is_scorer(metric: Any) -> bool:

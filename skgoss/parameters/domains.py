@@ -448,6 +448,12 @@ BOOL = Domain("bool", "a bool", _convert_bool)
 POSITIVE_FRACTION = real(0, 1, closed="right")
 FRACTION = real(0, 1, closed="both")
 POSITIVE = real(0)
+N_BYTES = optional(POSITIVE)._replace(
+    description="a positive number of bytes, such as 8e9 for 8 GB, or None"
+)
+N_ROUNDS = optional(ANY_INT)._replace(
+    description="an int, the number of rounds, such as 20, or None"
+)
 NOT_NEGATIVE = real(0, closed="left")
 SEED = optional(integer(0))
 OBJECTIVE = instance(
@@ -500,7 +506,8 @@ COLUMNS = optional(
 CATEGORICAL_FEATURE = Domain(
     "'auto', None, int, str or list of str and int",
     "'auto', None or a list of column names and column numbers >= 0 (or a number, or a"
-    " str like '0,1' or 'name:a,b')",
+    " str like '0,1' or 'name:a,b'), where 'auto' chooses the columns of a data frame"
+    " by their dtype",
     _convert_categorical,
     is_list=True,
 )

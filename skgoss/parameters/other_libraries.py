@@ -47,6 +47,7 @@ _FIT_NAMES = {
     "the argument categorical_feature of fit or Dataset": "cat_features",
     "the argument eval_metric of fit": "eval_metric",
     "the argument callbacks of fit or train": "callbacks",
+    "Dataset(path, label=..., columns=[...]) as X": "columns",
     "the argument init_score of fit or Dataset": "base_score offset",
     "the argument sample_weight of fit, or weight of Dataset": "weights",
     "y / exposure as the target, and exposure as the weight of rows": "exposure",
@@ -226,12 +227,25 @@ METRICS = by_name(
     {
         "'auc'": "roc roc_auc roc_auc_score",
         "'r2'": "explained_variance",
-        "'average_precision'": "aucpr pr_auc",
+        "'average_precision'": "aucpr auprc pr_auc prauc",
         "'binary_error' or 'multi_error', which is 1 - accuracy": "acc accuracy",
-        "a function of labels and predictions": (
-            "balanced_accuracy brier_score brier_score_loss f1 f1_score gini max_error"
-            " mcc msle precision recall rmsle smape"
-        ),
+    }
+)
+
+# The scorers of scikit-learn, which estimators have as metrics, for other metrics that
+# do not exist here; "" if there is none. Without scorers, they need a function.
+SCORERS = by_name(
+    {
+        "balanced_accuracy": "balanced_accuracy balanced_accuracy_score",
+        "f1": "f1 f1_score",
+        "matthews_corrcoef": "mcc",
+        "max_error": "max_error",
+        "neg_brier_score": "brier_score brier_score_loss",
+        "neg_mean_squared_log_error": "msle",
+        "neg_root_mean_squared_log_error": "rmsle",
+        "precision": "precision precision_score",
+        "recall": "recall recall_score",
+        "": "gini smape",
     }
 )
 
@@ -289,6 +303,11 @@ _ARGUMENTS = {
         "label": "labels target y",
         "label=y / exposure, and weight=exposure": "exposure",
         "weight": "sample_weight sample_weights weights",
+    },
+    "estimate_memory": {
+        "X, which may be a shape, as in estimate_memory((1000, 50))": (
+            "n_cols n_columns n_features n_rows n_samples shape"
+        ),
     },
     "log_evaluation": {"period": "every n_rounds verbose"},
     "early_stopping": {

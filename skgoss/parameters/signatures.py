@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MethodType
 from typing import Any, TypeVar
 
@@ -219,8 +219,8 @@ def hint_arguments(names: str, options: str = "") -> Callable[[Function], Functi
         def named(*args: Any, **kwargs: Any) -> Any:
             for name in kwargs:
                 if name not in arguments:
-                    advice = _advice(name)
-                    raise TypeError(f"{owner} has no argument {name!r}.{advice}")
+                    where = _of_users_class(owner, args[:1])
+                    raise TypeError(f"{where} has no argument {name!r}.{_advice(name)}")
             return function(*args, **kwargs)
 
         def _advice(name: str) -> str:
@@ -237,6 +237,16 @@ def hint_arguments(names: str, options: str = "") -> Callable[[Function], Functi
         return named  # type: ignore[return-value]
 
     return decorate
+
+
+def _of_users_class(method: str, first: Sequence[Any]) -> str:
+    """The name of a method, with the class of the object that it is called on.
+
+    ``first`` are the arguments by position, at most one.
+    """
+    name = method.rpartition(".")[2]
+    is_bound = name != method and first and hasattr(first[0], name)
+    return f"{type(first[0]).__name__}.{name}" if is_bound else method
 
 
 hint_fit_arguments = hint_arguments("fit", "the constructor")

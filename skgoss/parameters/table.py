@@ -31,6 +31,8 @@ from skgoss.parameters.domains import (
     METRIC,
     MIN_DELTA,
     MONOTONE_CONSTRAINTS,
+    N_BYTES,
+    N_ROUNDS,
     NOT_NEGATIVE,
     OBJECTIVE,
     POSITIVE,
@@ -204,7 +206,7 @@ GROUPS: dict[str, tuple[Option, ...]] = {
         _option(
             "early_stopping_round",
             None,
-            optional(ANY_INT),
+            N_ROUNDS,
             """
             Training stops if one metric of one evaluation set has not improved for this
             many rounds. The model keeps the rounds up to the best one. If fit gets no
@@ -1394,7 +1396,7 @@ GROUPS: dict[str, tuple[Option, ...]] = {
         _option(
             "memory_limit",
             None,
-            optional(POSITIVE),
+            N_BYTES,
             """
             Memory that a fit may need in addition to ``X``, in bytes, such as 8e9. If
             its estimate is larger, ``fit`` raises MemoryError before it bins the rows.

@@ -206,3 +206,13 @@ def test_presets_are_refused(rows):
 def test_limits_must_be_positive(rows, limit):
     with pytest.raises(ValueError, match="memory_limit"):
         LGBMClassifier(memory_limit=limit).fit(*rows)
+
+
+def test_a_file_is_estimated_with_the_name_of_its_target(tmp_path):
+    X = np.random.default_rng(0).normal(size=(500, 3))
+    path = tmp_path / "rows.csv"
+    np.savetxt(path, X, delimiter=",", header="a,b,y", comments="")
+    model = LGBMRegressor(n_jobs=1)
+    of_file = model.estimate_memory(path, "y")
+    assert of_file == model.estimate_memory(Dataset(path, label="y"))
+    assert of_file < model.estimate_memory(X)

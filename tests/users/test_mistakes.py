@@ -10,7 +10,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.metrics import make_scorer, mean_squared_error
+from sklearn.metrics import f1_score, make_scorer, mean_squared_error
 from sklearn.model_selection import GroupKFold, KFold  # noqa: F401
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
@@ -32,6 +32,7 @@ RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 4))
 y = (X[:, 0] > 0).astype(int)
 r = X[:, 0] * 2.0
+sex = np.where(y, "m", "f")
 X5 = np.column_stack([X, X[:, 0]])
 SMALL = {"n_estimators": 2, "n_jobs": 1}
 BINARY = {"objective": "binary", "num_threads": 1}
@@ -111,6 +112,10 @@ MISTAKES = {
     "classifier(objective='binary:logistic').fit(X, y)": ("Did you mean 'binary'?",),
     "classifier(objective='Logloss').fit(X, y)": ("Did you mean 'binary'?",),
     "classifier(objective='multi:softprob').fit(X, y)": ("mean 'multiclass'?",),
+    "classifier().fit(X, y, eval_metric='auc')": (
+        "eval_metric needs an evaluation set",
+        "eval_set=[(X_valid, y_valid)]",
+    ),
     "classifier(loss='log_loss').fit(X, y)": ("'log_loss'", "Did you mean 'binary'?"),
     "regressor(loss='squared_error').fit(X, r)": ("Did you mean 'regression'?",),
     "regressor(objective='count:poisson').fit(X, y)": ("Did you mean 'poisson'?",),
@@ -200,6 +205,26 @@ MISTAKES = {
         "y / exposure as y",
         "init_score, and add it to the raw scores of p",
     ),
+    "LGBMRegressor(columns=['a'])": ("Dataset(path, label=..., columns=[...]) as X",),
+    "LGBMRegressor().estimate_memory(1000, 50)": (
+        "pass the shape as a tuple",
+        "estimate_memory((1000, 50))",
+    ),
+    "LGBMRegressor().estimate_memory(n_rows=1000, n_features=50)": (
+        "LGBMRegressor.estimate_memory has no argument 'n_rows'",
+        "a shape, as in estimate_memory((1000, 50))",
+    ),
+    "LGBMRegressor().estimate_memory('train.csv')": ("the file train.csv: pass y",),
+    "regressor(memory_limit='8GB').fit(X, r)": ("bytes, such as 8e9 for 8 GB", "'8GB'"),
+    "regressor(early_stopping=True).fit(X, r)": (
+        "'early_stopping_round'",
+        "an int, the number of rounds, such as 20",
+        "Got True",
+    ),
+    "regressor(categorical_features='from_dtype').fit(X, r)": (
+        "'auto' chooses the columns of a data frame by their dtype",
+        "Got 'from_dtype'",
+    ),
     "LGBMRegressor(exposure=y)": ("y / exposure as the target",),
     "LGBMRegressor(offset=y)": ("argument init_score of fit",),
     "Dataset(X, y, exposure=y)": ("label=y / exposure, and weight=exposure",),
@@ -255,13 +280,51 @@ MISTAKES = {
         "'acuracy' is not known",
         "'binary_error'",
     ),
-    "classifier().fit(X, y, eval_set=[(X, y)], eval_metric='mcc')": ("a function",),
+    "classifier().fit(X, y, eval_set=[(X, y)], eval_metric='mcc')": (
+        "Did you mean 'matthews_corrcoef', a scorer of scikit-learn?",
+    ),
+    "classifier().fit(X, y, eval_set=[(X, y)], eval_metric='F1')": (
+        "Did you mean 'f1', a scorer of scikit-learn?",
+    ),
+    "classifier().fit(X, y, eval_set=[(X, y)], eval_metric='f1_score')": (
+        "Did you mean 'f1', a scorer",
+    ),
+    "classifier().fit(X, y, eval_set=[(X, y)], eval_metric='Recall')": (
+        "Did you mean 'recall', a scorer",
+    ),
+    "classifier().fit(X, y, eval_set=[(X, y)], eval_metric='F1-Macro')": (
+        "Did you mean 'f1_macro', a scorer",
+    ),
+    "classifier().fit(X, y, eval_set=[(X, y)], eval_metric='prauc')": (
+        "For 'prauc', use 'average_precision'.",
+    ),
+    "classifier().fit(X, y, eval_set=[(X, y)], eval_metric='gini')": (
+        "a function of labels",
+    ),
+    "train(BINARY | {'metric': 'mcc'}, Dataset(X, label=y))": ("a function of labels",),
+    "classifier().fit(X, sex, eval_set=[(X, sex)], eval_metric='f1')": (
+        "The scorer 'f1' failed",
+        "make_scorer(f1_score, pos_label='m') or 'f1_macro'.",
+    ),
+    "classifier().fit(X, sex, eval_set=[(X, sex)], eval_metric='neg_brier_score')": (
+        "The scorer 'neg_brier_score' failed",
+        "make_scorer(brier_score_loss, pos_label='m', response_method='predict_proba',"
+        " greater_is_better=False).",
+    ),
+    "classifier().fit(X, y, eval_set=[(X, y)], eval_metric=f1_score)": (
+        "f1_score is a function of scikit-learn",
+        "Pass 'f1', or its scorer with other options, make_scorer(f1_score, ...).",
+    ),
+    "train(BINARY, data(), 2, [data()], feval=f1_score)": (
+        "f1_score is a function of scikit-learn",
+        "(name, value, is_higher_better)",
+    ),
     "regressor().fit(X, r, eval_set=[(X, r)], eval_metric='f1')": ("a function",),
     "classifier().fit(X, y, eval_set=[(X, y)], eval_metric='roc-auc')": ("use 'auc'",),
     "classifier().fit(X, y, eval_set=[(X, y)], eval_metric='Log-Loss')": ("_logloss'",),
     "regressor().fit(X, r, eval_set=[(X, r)], eval_metric='max_error')": ("function",),
     "regressor().fit(X, r, eval_set=[(X, r)], eval_metric='neg-mean-squared-error')": (
-        "Did you mean 'mean_squared_error'?",
+        "Did you mean 'neg_mean_squared_error', a scorer of scikit-learn?",
     ),
     "classifier().fit(X, y, eval_set=[(X, y)], eval_metric='rmsee')": ("'rmse'",),
     "classifier().fit(X, y, eval_set=[(X, y)], eval_metric=lambda y: 1)": (
@@ -535,7 +598,7 @@ MISTAKES = {
     "classifier(colsample_bytree='sqrt').fit(X, y)": ("'colsample_bytree'", "(0, 1]"),
     "classifier(class_weight={'0': 1, '1': 2}).fit(X, y)": ("[0, 1]", "['0', '1']"),
     "classifier(metric='brier_score').fit(X, y, eval_set=[(X, y)])": (
-        "For 'brier_score', use a function of labels",
+        "Did you mean 'neg_brier_score', a scorer of scikit-learn?",
     ),
     "classifier(metric='pr_auc').fit(X, y, eval_set=[(X, y)])": ("average_precision",),
     "classifier(metric='roc_auc_score').fit(X, y, eval_set=[(X, y)])": ("use 'auc'",),
@@ -610,6 +673,9 @@ def test_what_is_not_a_mistake():
         cv(BINARY, data(), 2, early_stopping_rounds=False)
         train(BINARY, data(), 2, early_stopping_rounds=False)
         classifier().fit(X, y, eval_set=(X, y), callbacks=(log_evaluation(0),))
+        for options in ({"folds": 2}, {"early_stopping_round": 1}):
+            classifier(**options).fit(X, y, eval_metric="auc")
+        train(BINARY, data(), 2, feval=lambda predicted, rows: ("a", 1.0, True))
 
 
 def test_a_data_set_shows_its_size():
@@ -650,3 +716,12 @@ def test_properties_keep_their_errors():
         LGBMRegressor().booster_  # noqa: B018
     with pytest.raises(AttributeError, match="object has no attribute 'xyzzy'"):
         numbers.xyzzy  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    "metric", ["f1_macro", make_scorer(f1_score, pos_label="m")], ids=["name", "scorer"]
+)
+def test_what_is_advised_for_text_labels_works(metric):
+    fitted = classifier().fit(X, sex, eval_set=[(X[:], sex)], eval_metric=metric)
+    name = metric if isinstance(metric, str) else "f1_score"
+    assert 0.5 < fitted.evals_result_["valid_0"][name][-1] <= 1

@@ -73,14 +73,6 @@ def prepare(
         return _chosen_fit(prepared, named, no_folds)
     if arguments.groups is not None or arguments.time is not None:
         _refuse_unused_groups(data, arguments)
-    is_unused = arguments.eval_metric is not None and not named
-    if is_unused and not task.functions_take_dataset:
-        # Evaluation sets can be added to a `Booster` later.
-        warn_unused(
-            "eval_metric needs an evaluation set, as in eval_set=[(X_valid, y_valid)],"
-            " or the option folds, preset or early_stopping_round: nothing else is"
-            " evaluated."
-        )
     return Fit.begin(prepared, named)
 
 

@@ -673,8 +673,7 @@ def test_what_is_not_a_mistake():
         cv(BINARY, data(), 2, early_stopping_rounds=False)
         train(BINARY, data(), 2, early_stopping_rounds=False)
         classifier().fit(X, y, eval_set=(X, y), callbacks=(log_evaluation(0),))
-        for options in ({"folds": 2}, {"early_stopping_round": 2}):
-            options["min_child_samples"] = 5
+        for options in ({"folds": 2}, {"early_stopping_round": 1}):
             classifier(**options).fit(X, y, eval_metric="auc")
         train(BINARY, data(), 2, feval=lambda predicted, rows: ("a", 1.0, True))
 

@@ -67,6 +67,7 @@ OURS = {
 }
 FUNCTIONS = {
     "fit": [cls.fit for cls in (LGBMClassifier, LGBMRanker, LGBMRegressor)],
+    "estimate_memory": [LGBMClassifier.estimate_memory],
     **{
         name: [getattr(skgoss, name)]
         for name in ("train", "cv", "Dataset", "log_evaluation", "early_stopping")

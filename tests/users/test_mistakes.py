@@ -112,10 +112,6 @@ MISTAKES = {
     "classifier(objective='binary:logistic').fit(X, y)": ("Did you mean 'binary'?",),
     "classifier(objective='Logloss').fit(X, y)": ("Did you mean 'binary'?",),
     "classifier(objective='multi:softprob').fit(X, y)": ("mean 'multiclass'?",),
-    "classifier().fit(X, y, eval_metric='auc')": (
-        "eval_metric needs an evaluation set",
-        "eval_set=[(X_valid, y_valid)]",
-    ),
     "classifier(loss='log_loss').fit(X, y)": ("'log_loss'", "Did you mean 'binary'?"),
     "regressor(loss='squared_error').fit(X, r)": ("Did you mean 'regression'?",),
     "regressor(objective='count:poisson').fit(X, y)": ("Did you mean 'poisson'?",),
@@ -673,8 +669,6 @@ def test_what_is_not_a_mistake():
         cv(BINARY, data(), 2, early_stopping_rounds=False)
         train(BINARY, data(), 2, early_stopping_rounds=False)
         classifier().fit(X, y, eval_set=(X, y), callbacks=(log_evaluation(0),))
-        for options in ({"folds": 2}, {"early_stopping_round": 1}):
-            classifier(**options).fit(X, y, eval_metric="auc")
         train(BINARY, data(), 2, feval=lambda predicted, rows: ("a", 1.0, True))
 
 

@@ -8,6 +8,7 @@ is loaded from the network, neither while building nor by a reader's browser.
 from __future__ import annotations
 
 import os
+import runpy
 import sys
 from importlib import metadata
 from pathlib import Path
@@ -113,10 +114,10 @@ html_theme_options = {
 # Pages of their own have no neighbors to list at the left.
 ALONE = [
     "install",
-    "first-model",
     "how-it-works",
     "performance",
     "migrating",
     "changelog",
 ]
-html_sidebars = {name: [] for name in [*ALONE, "index"]}
+UNSEARCHED = runpy.run_path(str(DOCS / "search.py"))["UNSEARCHED"]
+html_sidebars = {name: [] for name in [*ALONE, *UNSEARCHED, "index"]}

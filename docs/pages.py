@@ -10,7 +10,8 @@ from typing import Any
 from skgoss.parameters.table import DEFAULTS, GROUPS
 from skgoss.utils.public import SITE
 
-SEARCHED = runpy.run_path(str(Path(__file__).with_name("search.py")))["SEARCHED"]
+SEARCH = runpy.run_path(str(Path(__file__).with_name("search.py")))
+SEARCHED, UNSEARCHED = SEARCH["SEARCHED"], SEARCH["UNSEARCHED"]
 
 # Files outside of docs/ that are pages of the site.
 INSIDE = {
@@ -99,6 +100,12 @@ def read_page(app: Any, docname: str, content: list[str]) -> None:
         content[0] = with_index(lead_elsewhere(content[0]), docname)
 
 
+def leave_out(app: Any, doctree: Any) -> None:
+    """Leave pages for maintainers out of the sidebar and of the search."""
+    if app.env.docname in UNSEARCHED:
+        app.env.metadata[app.env.docname] |= {"orphan": "", "no-search": ""}
+
+
 def read_included(app: Any, path: Any, parent: str, content: list[str]) -> None:
     """Change a file that a page includes when it is read."""
     content[0] = lead_elsewhere(lead_inside(content[0]))
@@ -113,7 +120,7 @@ PLAIN = {
     r":(?:class|func|meth):`~?sklearn\.([\w.]+)`": (
         r"`\1 <https://scikit-learn.org/stable/modules/generated/sklearn.\1.html>`__"
     ),
-    r":ref:`(?:([^`<]+?) )?<?\w+>?`": r"scikit-learn's \1",
+    r":ref:`(?:([^`<]+?) )?<?[\w.]+>?`": r"scikit-learn's \1",
     # A word that ends in an underscore would be a link.
     r":term:`(\w+_)`": r"``\1``",
     r":term:`([^`<]+?)(?: <[^`]*)?`": r"\1",
@@ -209,6 +216,7 @@ def setup(app: Any) -> None:
     """Connect the functions above."""
     app.connect("source-read", read_page)
     app.connect("include-read", read_included)
+    app.connect("doctree-read", leave_out)
     app.connect("autodoc-process-docstring", write_plainly)
     app.connect("autodoc-process-docstring", by_topic, priority=900)
     app.connect("autodoc-process-docstring", link_parameters, priority=901)

@@ -15,7 +15,7 @@ BUILT = Path(__file__).parent / "_build"
 # What users search for, and the page, or its heading, that comes first: `pages.py` adds
 # it to the index of the site.
 SEARCHED = {
-    "NaN": "scikit-learn#Missing values",
+    "NaN": "missing-values",
     "learning rate": "parameters#`learning_rate`",
     "GPU cuda": "install#Threads and GPUs",
     "predict one row fast": "serving#Latency of single predictions",
@@ -50,7 +50,7 @@ SEARCHED = {
     "GridSearchCV": "tuning",
     "hyperparameter tuning": "tuning",
     "early stopping": "evaluation#Early stopping",
-    "missing values": "scikit-learn#Missing values",
+    "missing values": "missing-values",
     "warm_start": "parameters#`warm_start`",
     "imbalanced": "questions#Imbalanced classes: probabilities and the threshold",
     "calibration": "scikit-learn#Rare classes and calibrated probabilities",
@@ -63,6 +63,38 @@ SEARCHED = {
     "kaggle": "stacking",
     "focal loss": "objectives#Focal loss and your own metric",
     "skrub": "tools#Text and dates with skrub",
+    "first model": "first-model",
+    "quickstart": "first-model",
+    "tutorial": "first-model",
+    "install": "install",
+    "missing data": "missing-values",
+    "impute": "missing-values",
+    "probabilities": "scikit-learn#Rare classes and calibrated probabilities",
+    "class weight": "questions#Imbalanced classes: probabilities and the threshold",
+    "forecast": "time-series",
+    "backtest": "time-series#Several days ahead: direct and recursive forecasts, backtest",
+    "out-of-fold predictions": "stacking",
+    "blending": "stacking",
+    "interaction constraints": "constraints#Interaction constraints",
+    "one-hot encoding": "categories#Categorical or one-hot columns?",
+    "pickle": "models",
+    "ONNX": "onnx",
+    "incremental learning": "models#Continue training",
+    "partial_fit": "models#Continue training",
+    "drift": "models#Retrain every night",
+    "latency": "serving#Latency of single predictions",
+    "confidence intervals": "intervals",
+    "conformal prediction": "intervals",
+    "text data": "tools#Text and dates with skrub",
+    "speed": "performance",
+    "benchmark": "performance",
+    "random forest": "evaluation#DART and random forests",
+    "sparse matrix": "sparse",
+    "polars": "scikit-learn#Input data",
+    "pandas": "scikit-learn#Input data",
+    "differences from LightGBM": "differences",
+    "learning curve": "evaluation#The learning curve",
+    "plot tree": "plots",
     "cross-validation": "cv",
     "overfitting": "questions#My model overfits",
     "feature importance": "explain#Feature importances",
@@ -90,6 +122,21 @@ SEARCHED = {
     "custom objective": "objectives#Custom objectives",
     "custom metric": "evaluation#Metrics",
 }
+
+# Pages for maintainers, which guide.md lists: no search finds them, nor do they have a
+# place in the sidebar.
+UNSEARCHED = (
+    "algorithm",
+    "benchmarks",
+    "design",
+    "glossary",
+    "measured-accuracy",
+    "measured-goss",
+    "measured-intervals",
+    "measured-performance",
+    "modules",
+    "style",
+)
 
 # The results, the best first: page and title; what the script needs of a browser.
 SCRIPT = """

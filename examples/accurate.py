@@ -1,5 +1,5 @@
-"""Accurate models with one argument
-=================================
+"""What preset="accurate" gains on three data sets
+===============================================
 
 How much does ``preset="accurate"`` gain, and what does it cost? Three data sets, two
 random splits, and every library for gradient boosting that is installed, at its

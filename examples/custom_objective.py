@@ -1,5 +1,5 @@
-"""Custom objective: expectile regression
-======================================
+"""Expectile regression by an objective of your own
+================================================
 
 Pass a function as the objective.
 

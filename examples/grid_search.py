@@ -1,5 +1,5 @@
-"""Grid search
-===========
+"""Choose parameters from a grid and in a race
+===========================================
 
 Choose parameters with GridSearchCV, and in a race.
 

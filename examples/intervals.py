@@ -1,5 +1,5 @@
-"""Prediction intervals
-====================
+"""Intervals from residuals and from quantiles
+===========================================
 
 Predict intervals that contain 90% of the targets, or 50%.
 

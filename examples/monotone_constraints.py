@@ -1,5 +1,5 @@
-"""Monotonic constraints
-=====================
+"""Predictions that never decrease with a column
+=============================================
 
 Let predictions never decrease with a column.
 

@@ -1,5 +1,5 @@
-"""Export a pipeline to ONNX
-=========================
+"""Predict with a pipeline in onnxruntime
+======================================
 
 Convert a scikit-learn pipeline to ONNX, and predict with onnxruntime.
 

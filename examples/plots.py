@@ -1,5 +1,5 @@
-"""Plot trees, feature importances and metrics
-===========================================
+"""Draw a model of flight delays
+=============================
 
 Draw a model of flight delays: its importances, its metric and its trees.
 

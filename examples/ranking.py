@@ -1,5 +1,5 @@
-"""Learning to rank with LGBMRanker and GridSearchCV
-=================================================
+"""Grid search with LGBMRanker
+===========================
 
 Rank the documents of queries, and select the model by cross-validated NDCG.
 

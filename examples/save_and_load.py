@@ -1,5 +1,5 @@
-"""Save and load models
-====================
+"""Continue training from a file
+=============================
 
 Save an estimator as text in LightGBM's format, load it, and continue training.
 

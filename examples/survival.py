@@ -1,5 +1,5 @@
-"""Survival analysis
-=================
+"""When breast cancer comes back
+=============================
 
 Predict the time of an event from right-censored data.
 

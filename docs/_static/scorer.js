@@ -1,6 +1,5 @@
 // The order of search results: pages for users come before those for contributors.
-const LAST =
-  /^(changelog|design|glossary|contributing|benchmarks|security|style|measured-.*)$/;
+const LAST = /^(changelog|contributing|security)$/;
 // A page that is a list of names, and classes that repeat others.
 const LATER = /^(names|api\/skgoss\.dask\..*)$/;
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import itertools
 import re
 import runpy
 import tomllib
@@ -169,22 +170,54 @@ def test_every_public_name_is_in_the_reference():
     assert [n for n in REFERENCE if REFERENCE.count(n) > 1] == []
 
 
-def toctrees(page: str) -> set[str]:
-    """The pages below a page of the site."""
+def toctrees(page: str) -> list[str]:
+    """The pages below a page of the site, in their order."""
     text = (DOCS / page).read_text(encoding="utf-8")
     trees = re.findall(r"^```{toctree}\n(.*?)^```$", text, re.M | re.S)
     lines = [line for tree in trees for line in tree.splitlines()]
     below = [line for line in lines if line and not line.startswith(":")]
-    return {re.sub(r".*<(.*)>", r"\1", line) for line in below}
+    return [re.sub(r".*<(.*)>", r"\1", line) for line in below]
 
 
-def test_every_page_is_on_the_site():
+SEARCH = runpy.run_path(str(DOCS / "search.py"))
+
+
+def test_every_page_is_on_the_site_once():
     pages = {path.stem for path in DOCS.glob("*.md")} - {"README", "index"}
-    assert toctrees("index.md") | toctrees("guide.md") == {
-        *pages,
-        "api",
-        "examples/index",
+    shown = [*toctrees("index.md"), *toctrees("guide.md"), *SEARCH["UNSEARCHED"]]
+    assert sorted(shown) == sorted({*pages, "api", "examples/index"})
+
+
+def test_the_list_of_pages_has_the_order_of_the_sidebar():
+    text = (DOCS / "README.md").read_text(encoding="utf-8")
+    inside = runpy.run_path(str(DOCS / "pages.py"))["INSIDE"]
+    listed = re.findall(r"\]\((?:\.\./)?([\w./-]+\.md)\)", text.partition("## All")[2])
+    names = [inside.get(page, page).removesuffix(".md") for page in listed]
+    guide = toctrees("guide.md")
+    assert [name for name in names if name in guide] == guide
+
+
+def main_words(title: str) -> set[str]:
+    """The words of a title before its colon, in the singular."""
+    words = re.findall(r"\w+", title.partition(":")[0].lower())
+    left_out = {"a", "and", "from", "in", "of", "on", "or", "the", "to", "with"}
+    return {word.rstrip("s") for word in words} - left_out
+
+
+def test_no_two_titles_are_nearly_the_same():
+    titles = {
+        path.name: path.read_text(encoding="utf-8").partition("\n")[0].strip('#" ')
+        for path in [*DOCS.glob("*.md"), *(ROOT / "examples").glob("*.py")]
+        if path.stem not in {*SEARCH["UNSEARCHED"], "guide", "index"}
     }
+    words = {name: main_words(title) for name, title in titles.items()}
+    alike = []
+    for one, other in itertools.combinations(words, 2):
+        n_common = len(words[one] & words[other])
+        is_within = 1 < n_common == min(len(words[one]), len(words[other]))
+        if is_within or n_common > 0.6 * len(words[one] | words[other]):
+            alike.append((one, other))
+    assert alike == []
 
 
 def test_every_objective_is_on_its_page():

@@ -345,4 +345,6 @@ evals_result_ : dict
     set and metric. Empty without evaluation sets.
 feature_importances_ : ndarray of shape (`n_features_in_`,)
     The importances of the columns, as ``importance_type`` says; not normalized.
+fitted_ : bool
+    True.
 """)

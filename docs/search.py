@@ -72,7 +72,9 @@ SEARCHED = {
     "probabilities": "scikit-learn#Rare classes and calibrated probabilities",
     "class weight": "questions#Imbalanced classes: probabilities and the threshold",
     "forecast": "time-series",
-    "backtest": "time-series#Several days ahead: direct and recursive forecasts, backtest",
+    "backtest": (
+        "time-series#Several days ahead: direct and recursive forecasts, backtest"
+    ),
     "out-of-fold predictions": "stacking",
     "blending": "stacking",
     "interaction constraints": "constraints#Interaction constraints",

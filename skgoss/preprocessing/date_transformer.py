@@ -9,8 +9,6 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from skgoss.columns import containers, dataframes, dates
@@ -19,6 +17,7 @@ from skgoss.columns.columns import numbers
 from skgoss.columns.computed_columns import ComputedColumns
 from skgoss.columns.schema import ColumnSchema
 from skgoss.parameters.domains import DATE_PARTS_OR_AUTO
+from skgoss.preprocessing.column_appender import ColumnAppender
 from skgoss.preprocessing.frames import (
     check_readable,
     checked,
@@ -30,7 +29,7 @@ from skgoss.utils.public import set_module
 
 
 @set_module("skgoss")
-class DateFeatures(sklearn_private.DocumentedMixin, TransformerMixin, BaseEstimator):
+class DateFeatures(ColumnAppender):
     """Convert dates to days, and append their month, day of the week, hour and so on.
 
     The columns are those that a model with the option ``date_features`` makes of dates
@@ -76,8 +75,6 @@ class DateFeatures(sklearn_private.DocumentedMixin, TransformerMixin, BaseEstima
 
     dates_: dict[int, str | None]
     parts_: list[tuple[int, str]]
-    n_features_in_: int
-    feature_names_in_: NDArray[Any]
 
     def __init__(self, parts: Literal["auto"] | Sequence[str] = "auto") -> None:
         self.parts = parts
@@ -116,14 +113,13 @@ class DateFeatures(sklearn_private.DocumentedMixin, TransformerMixin, BaseEstima
         ValueError
             If ``parts`` has an invalid value, or the data cannot be used.
         """
-        owner = type(self).__name__
-        asked = checked("parts", self.parts, DATE_PARTS_OR_AUTO, owner)
+        asked = checked("parts", self.parts, DATE_PARTS_OR_AUTO, self._owner)
         frame = named_frame(X)
         if frame is not None:
             schema = _found(frame)
             days = _days(frame, schema)
         else:
-            columns, schema = containers.learned(X, owner=owner, reads_dates=True)
+            columns, schema = containers.learned(X, owner=self._owner, reads_dates=True)
             check_readable(schema)
             held = numbers(columns.take(np.array([*schema.dates], dtype=np.int64)))
             days = dict(zip(schema.dates, held.T, strict=True))
@@ -148,30 +144,10 @@ class DateFeatures(sklearn_private.DocumentedMixin, TransformerMixin, BaseEstima
         check_is_fitted(self)
         frame, schema = named_frame(X), self._schema
         if frame is not None and schema.feature_names is not None:
-            schema.check(frame.native, type(self).__name__)
+            schema.check(frame.native, self._owner)
             return in_container(self, _converted(frame, schema))
-        columns = containers.columns(X, schema, owner=type(self).__name__)
+        columns = containers.columns(X, schema, owner=self._owner)
         return X.copy() if sp.issparse(X) else numbers(columns)
-
-    def get_feature_names_out(
-        self, input_features: ArrayLike | None = None
-    ) -> NDArray[np.object_]:
-        """The names of the columns of ``X`` and of the parts.
-
-        Parameters
-        ----------
-        input_features : array-like of str, default=None
-            Names of the columns if ``X`` had none in ``fit``. None: 'x0', 'x1' and so
-            on.
-
-        Returns
-        -------
-        ndarray of str
-            Parts are named as in 'sold[month]'.
-        """
-        check_is_fitted(self)
-        names = sklearn_private.names_in(self, input_features)
-        return np.array(self._schema.all_names(names), dtype=object)
 
     @property
     def _schema(self) -> ColumnSchema:
@@ -186,24 +162,9 @@ class DateFeatures(sklearn_private.DocumentedMixin, TransformerMixin, BaseEstima
             ),
         )
 
-    def _become(self, schema: ColumnSchema) -> Self:
-        """Become the transformer of the dates of a schema, in one assignment."""
-        learned = {
-            "n_features_in_": schema.n_features,
-            "dates_": dict(schema.dates),
-            "parts_": [(j, part) for j, part, *_ in schema.computed.parts.state()],
-        }
-        if schema.feature_names is not None:
-            learned["feature_names_in_"] = schema.feature_names
-        kept = {k: v for k, v in vars(self).items() if k != "feature_names_in_"}
-        self.__dict__ = kept | learned
-        return self
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        return tags
+    def _learned(self, schema: ColumnSchema) -> dict[str, Any]:
+        parts = [(j, part) for j, part, *_ in schema.computed.parts.state()]
+        return {"dates_": dict(schema.dates), "parts_": parts}
 
 
 def _found(frame: dataframes.DataFrame) -> ColumnSchema:

@@ -10,7 +10,6 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
@@ -28,6 +27,7 @@ from skgoss.fit.arguments import FitArguments, input_sets
 from skgoss.fit.fit import PreparedFit
 from skgoss.fit.task import Classification, Regression, Task
 from skgoss.parameters.domains import COLUMNS, Domain, choice, integer
+from skgoss.preprocessing.column_appender import ColumnAppender
 from skgoss.preprocessing.frames import (
     check_readable,
     checked,
@@ -50,7 +50,7 @@ _MAX_CLASSES = 20
 
 
 @set_module("skgoss")
-class PairFeatures(sklearn_private.DocumentedMixin, TransformerMixin, BaseEstimator):
+class PairFeatures(ColumnAppender):
     """Append sums, differences, products and ratios of pairs of columns.
 
     The columns are those that a model with the option ``pair_features`` computes
@@ -113,8 +113,6 @@ class PairFeatures(sklearn_private.DocumentedMixin, TransformerMixin, BaseEstima
 
     columns_: list[Any]
     pairs_: list[tuple[int, str, float, int]]
-    n_features_in_: int
-    feature_names_in_: NDArray[Any]
 
     def __init__(
         self,
@@ -336,26 +334,6 @@ class PairFeatures(sklearn_private.DocumentedMixin, TransformerMixin, BaseEstima
             )
         return in_container(self, appended)
 
-    def get_feature_names_out(
-        self, input_features: ArrayLike | None = None
-    ) -> NDArray[np.object_]:
-        """The names of the columns of ``X`` and of the pairs.
-
-        Parameters
-        ----------
-        input_features : array-like of str, default=None
-            Names of the columns if ``X`` had none in ``fit``. None: 'x0', 'x1' and so
-            on.
-
-        Returns
-        -------
-        ndarray of str
-            Pairs are named as in 'a - 0.5 b', 'a + b', 'a * b' and 'a / b'.
-        """
-        check_is_fitted(self)
-        names = sklearn_private.names_in(self, input_features)
-        return np.array(self._schema.all_names(names), dtype=object)
-
     @property
     def _schema(self) -> ColumnSchema:
         """The columns of ``X``, and the pairs of them."""
@@ -366,29 +344,15 @@ class PairFeatures(sklearn_private.DocumentedMixin, TransformerMixin, BaseEstima
             computed=ComputedColumns.from_state(self.pairs_),
         )
 
-    def _become(self, schema: ColumnSchema) -> Self:
-        """Become the transformer of the pairs of a schema, in one assignment."""
+    def _learned(self, schema: ColumnSchema) -> dict[str, Any]:
         finder = _finder(schema)
-        learned = {
-            "n_features_in_": schema.n_features,
+        return {
             "pairs_": [tuple(pair) for pair in schema.computed.state()],
             "columns_": [*map(finder.name, schema.computed.columns.tolist())],
         }
-        if schema.feature_names is not None:
-            learned["feature_names_in_"] = schema.feature_names
-        kept = {k: v for k, v in vars(self).items() if k != "feature_names_in_"}
-        self.__dict__ = kept | learned
-        return self
-
-    @property
-    def _owner(self) -> str:
-        """The name in messages."""
-        return type(self).__name__
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
         tags.target_tags.required = self.columns is None
         return tags
 

@@ -152,7 +152,7 @@ class FitSize:
     n_rows: int  # of the training set
     n_threads: int = 1
     n_scores: int = 1  # the number of trees of a round
-    n_outputs: int = 1  # the number of quantiles or targets, each with a fit of its own
+    n_outputs: int = 1  # the number of quantiles or targets
     n_evaluated: int = 0  # rows of the evaluation sets
     is_weighted: bool = False
 
@@ -213,10 +213,10 @@ class FitSize:
     @property
     def n_growing(self) -> int:
         """The number of trees that a fit has memory for while they grow."""
-        if self.n_outputs > 1:
-            return self.n_outputs
         if self.settings.multi_strategy == "multi_output_tree":
             return 1
+        if self.n_outputs > 1:
+            return self.n_outputs
         return max(1, min(self.n_scores, self.n_threads // self.n_at_once))
 
     @property
@@ -391,7 +391,7 @@ def _readable(n_bytes: float) -> str:
 def trees_of_round(
     settings: Settings, task: Task, y: Any, n_classes: int | None
 ) -> tuple[int, int]:
-    """The number of trees of a round, and of outputs with a fit of their own.
+    """The number of trees of a round, and of quantiles or targets.
 
     ``n_classes`` is the number of classes if there is no ``y``; None: two.
     """

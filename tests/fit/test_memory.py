@@ -51,6 +51,15 @@ CASES = {
     "held-out rows": ("LGBMClassifier", 200_000, 28, 2, {"early_stopping_round": 5}),
     "folds": ("LGBMClassifier", 200_000, 28, 2, {"folds": 5}),
     "a distribution": ("LGBMRegressor", 150_000, 20, 0, {"objective": "normal"}),
+    "shared trees": (
+        "LGBMRegressor",
+        *(150_000, 20, 0),
+        {
+            "objective": "quantile",
+            "alpha": [0.1, 0.3, 0.5, 0.7, 0.9],
+            "multi_strategy": "multi_output_tree",
+        },
+    ),
 }
 
 

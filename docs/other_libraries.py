@@ -82,8 +82,8 @@ LINES = {
         "Replace `CatBoostClassifier` by `LGBMClassifier` and so on, and `Pool` by"
         " `Dataset`. Trees grow leaf-wise instead of symmetrically, and splits on"
         " categorical columns use sets of categories instead of target statistics. The"
-        " defaults are faster and less accurate than CatBoost's. For similar accuracy,"
-        ' use [`preset="accurate"`](accuracy.md).'
+        " defaults are faster and less accurate than CatBoost's."
+        ' [`preset="accurate"`](accuracy.md) is faster and more accurate.'
     ),
 }
 SAME = "the same"

@@ -43,8 +43,6 @@ attributes: users/params_of_a_booster_are_those_that_were_passed
     options_by_the_names_that_were_used attributes_that_callbacks_set_stay
     sets_of_a_booster_in_training names_of_a_constructed_dataset
     dataset_version_counts_fields fields_can_be_written_to
-joined data sets: users/columns_are_added_with_their_data
-    linear_trees_of_a_binary_file
 models: training/predicts_like_lightgbm
 predictions: estimators/regressor_outputs binary_outputs multiclass_outputs
     spans_of_rounds model/values_are_those_of_lightgbm sparse_rows_give_sparse_values
@@ -162,7 +160,6 @@ AUC of one class, NDCG and MAP without relevant documents:
     objectives/rows_that_are_sorted_by_grade_do_not_raise_a_metric values_are_lightgbm_s
 fields of a constructed Dataset: users/fields_keep_their_values
     sources/chunks_are_one_array
-strings as flags of `cv` and `train`: booster/errors
 percentiles in 'l1', 'quantile' and 'mape':
     objectives/whole_weights_of_a_percentile_are_copies percentile
     where_skgoss_stands_for_lightgbm_percentiles_of_copies_interpolate
@@ -176,7 +173,6 @@ missing values in predict, at a node that had none in training:
 missing values outside the bin sample: fit/missing_values_outside_the_sample_are_learned
 `forcedbins_filename` bounds that are values of the column:
     binning/bounds_that_are_values_part_no_others
-forced splits of a categorical column: training/categories_have_no_order
 data frames with whole numbers as column names:
     users/columns_named_by_whole_numbers_have_no_names
 fractions in a categorical column: columns/numbers_that_are_not_whole_are_refused

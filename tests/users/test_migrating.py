@@ -108,7 +108,6 @@ tree plots: plotting/categories_have_names
 column names: estimators/names_of_columns_come_and_go
 column order: estimators/names_of_columns_come_and_go
 large integers in arrays: columns/large_integers_are_distinguished
-sparse matrices of integers: fit/identical_models_of_whole_numbers
 failed fits: estimators/failed_fit_leaves_the_estimator_as_it_was
 estimators in files: model_files/models_of_all_kinds_come_back parameters_come_back
 damaged files: utils/writing_that_fails_leaves_the_earlier_file

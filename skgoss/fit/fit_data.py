@@ -819,6 +819,9 @@ def read(
             data.column_names,
             data.schema.feature_names,
             data.rows.collectives.total(len(data.rows)),
+            reads_dates=settings.date_features is not False
+            and training.parts is None
+            and not isinstance(training.X, Dataset),
         )
     if settings.preset is not None:
         data = data._with_preset(searches, is_evaluated)

@@ -37,7 +37,12 @@ from skgoss.objectives.objectives import (
     spec_of,
 )
 from skgoss.objectives.survival_metrics import brier, concordance, cox_nll
-from skgoss.objectives.user_functions import UserFunction, name_of, predictions
+from skgoss.objectives.user_functions import (
+    UserFunction,
+    check_takes_dataset,
+    name_of,
+    predictions,
+)
 from skgoss.parameters.settings import Settings
 
 Floats = NDArray[np.float64]
@@ -588,6 +593,7 @@ class DatasetMetric(CustomMetric):
     """A metric ``f(predictions, dataset)``: see `CustomMetric`."""
 
     def __init__(self, function: Callable[..., Any], link: Link | None = None) -> None:
+        check_takes_dataset(function, "metric")
         self.function = function
         self.link = link
         self.name = name_of(function)

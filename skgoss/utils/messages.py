@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import inspect
 import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from inspect import getattr_static
 from types import FrameType
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -224,6 +224,30 @@ def _package(names: dict[str, object]) -> str:
     return str(names.get("__name__", "")).partition(".")[0]
 
 
+def check_takes(
+    function: Callable[..., Any], what: str, arguments: Sequence[str]
+) -> None:
+    """Raise TypeError if a function cannot be called with these arguments by position.
+
+    ``what`` names the function in the message. Functions without a signature, as in
+    some extension modules, are not checked.
+    """
+    if not callable(function):
+        raise TypeError(f"{what} must be a function, got {type_name(function)}.")
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(*arguments)
+    except TypeError as error:
+        n, names = len(arguments), ", ".join(arguments)
+        raise TypeError(
+            f"{what} must take {n} argument{'s' if n > 1 else ''}, as in f({names}),"
+            f" but its signature is {signature}."
+        ) from error
+
+
 @contextmanager
 def about(name: str) -> Iterator[None]:
     """Begin errors of the `with` body with a name, unless they contain it."""
@@ -290,7 +314,7 @@ class MissingNameHints:
             return [
                 name
                 for name in super().__dir__()
-                if not isinstance(getattr_static(self, name, None), ForeignConstructor)
+                if not isinstance(inspect.getattr_static(self, name, None), ForeignConstructor)
             ]
 
     @classmethod

@@ -360,6 +360,32 @@ MISTAKES = {
         "'learning_rat'",
         "Did you mean 'learning_rate'?",
     ),
+    "classifier().fit(X, y, callbacks=[lambda: None])": (
+        "The callback '<lambda>' must take 1 argument, as in f(env)",
+    ),
+    "regressor().fit(X, r, callbacks=[reset_parameter(learning_rate=lambda: 1)])": (
+        "the function of 'learning_rate' must take 1 argument, as in f(i)",
+        "signature is ()",
+    ),
+    "early_stopping(5, verbose='no')": ("verbose must be True or False", "'no'"),
+    "cv(BINARY, data(), 2, fpreproc=5)": ("fpreproc must be a function, got int",),
+    "cv(BINARY, data(), 2, fpreproc=lambda d: d)": ("f(dtrain, dtest, params)",),
+    # Functions
+    "train(BINARY, data(), 2, [data()], feval=lambda p: 1)": (
+        "The metric function '<lambda>' of train must take 2 arguments",
+        "f(predictions, dataset), but its signature is (p)",
+    ),
+    "train({'objective': lambda p: (p, p)}, data(), 1)": (
+        "The objective function '<lambda>' of train must take 2 arguments",
+    ),
+    "train({'objective': lambda y, p: (p - y, p)}, data(), 1)": (
+        "functions of (predictions, dataset)",
+        "dataset.get_label()",
+    ),
+    "regressor(objective=lambda y, p: (p - y, 0 * y)).fit(X, r)": (
+        "The objective function '<lambda>' returned no hessian above 0",
+        "numpy.ones_like(gradient)",
+    ),
     # Ranking
     "ranker().fit(np.tile(X, (4, 1)), np.tile(y, 4))": ("240 rows", "Pass qid"),
     "ranker().fit(X, y, group=[50, 60])": ("group", "sum to 110", "60 rows"),

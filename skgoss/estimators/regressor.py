@@ -23,6 +23,7 @@ from skgoss.objectives.survival import Baseline
 from skgoss.objectives.survival_metrics import concordance
 from skgoss.parameters import docstrings, signatures
 from skgoss.utils import sklearn_private
+from skgoss.utils.messages import warn
 from skgoss.utils.public import set_module
 
 Floats = NDArray[np.float64]
@@ -175,7 +176,8 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
         -------
         float
             Higher is better. R² of several targets is the mean over them, each of the
-            rows where it is not missing.
+            rows where it is not missing. If the objective is a function, R² is that of
+            raw scores.
         """
         levels, objective = self._model.link.levels, self._model.objective
         predicted = np.asarray(self.predict(X), dtype=np.float64)
@@ -187,7 +189,16 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
             return concordance(EvalData(y, predicted[None], weight, None, 1))
         y = targets.scored(y, n_rows, owner)
         if not levels:
-            return _r2(y, predicted, weight)
+            score = _r2(y, predicted, weight)
+            if score < 0 and callable(objective):
+                warn(
+                    f"R² is {score:.3g}, that of the raw scores, which predict returns"
+                    " because the objective is a function. If its predictions are a"
+                    " function of raw scores, such as numpy.exp, compute the score"
+                    " yourself:"
+                    " sklearn.metrics.r2_score(y, numpy.exp(model.predict(X)))."
+                )
+            return score
         losses = [
             mean_pinball_loss(y, values, alpha=level, sample_weight=weight)
             for level, values in zip(levels, predicted.T, strict=True)

@@ -204,7 +204,7 @@ class FitData:
         return replace(self, settings=settings, names=passed, column_names=column_names)
 
     def _warn_of_unknown_categories(self, schema: ColumnSchema) -> None:
-        """Warn of categories that the earlier model does not know, in rows in memory."""
+        """Warn of categories in rows in memory that the earlier model does not know."""
         X = self.training.X
         X = X.get_data() if isinstance(X, Dataset) else X
         if input_rows.are_in_memory(X):

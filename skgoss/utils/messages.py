@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import difflib
-import inspect
 import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from inspect import getattr_static, signature
 from types import FrameType
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -235,16 +235,16 @@ def check_takes(
     if not callable(function):
         raise TypeError(f"{what} must be a function, got {type_name(function)}.")
     try:
-        signature = inspect.signature(function)
+        expected = signature(function)
     except (TypeError, ValueError):
         return
     try:
-        signature.bind(*arguments)
+        expected.bind(*arguments)
     except TypeError as error:
         n, names = len(arguments), ", ".join(arguments)
         raise TypeError(
             f"{what} must take {n} argument{'s' if n > 1 else ''}, as in f({names}),"
-            f" but its signature is {signature}."
+            f" but its signature is {expected}."
         ) from error
 
 
@@ -314,7 +314,7 @@ class MissingNameHints:
             return [
                 name
                 for name in super().__dir__()
-                if not isinstance(inspect.getattr_static(self, name, None), ForeignConstructor)
+                if not isinstance(getattr_static(self, name, None), ForeignConstructor)
             ]
 
     @classmethod

@@ -10,6 +10,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import expit
 from sklearn.metrics import f1_score, make_scorer, mean_squared_error
 from sklearn.model_selection import GroupKFold, KFold  # noqa: F401
 from sklearn.pipeline import Pipeline
@@ -74,6 +75,9 @@ mixed = np.column_stack([X[:, :3], words.astype(object)])
 piped = Pipeline([("scale", StandardScaler()), ("gbm", regressor())])
 incomplete = np.array([np.nan, "a", "b"] * 20, dtype=object)
 scorer = make_scorer(mean_squared_error)
+commas = [str(value).replace(".", ",") for value in np.arange(60) / 4 - 2]
+one_hot = np.arange(60)[:, None] % 3 == np.arange(3)
+own = LGBMClassifier(objective=lambda y, p: (expit(p) - y, 0.25 + 0 * p)).fit(X, y)
 # What the mistakes below are typed with.
 NAMES = {**vars(skgoss), **globals()}
 MISTAKES = {
@@ -152,6 +156,54 @@ MISTAKES = {
     ),
     "regressor(monotone_constraints={'A': 1}).fit(frame, r)": ("Did you mean 'a'?",),
     "classifier(categorical_feature=['A']).fit(frame, y)": ("Did you mean 'a'?",),
+    "regressor().fit([[1, 2], [3]], [1, 2])": ("row 0 has 2", "row 1 has 1", "nan"),
+    "model.predict([[1, 2, 3, 4], [1]])": ("rows of X", "row 1 has 1"),
+    "model.predict([])": ("X has no rows",),
+    "regressor().fit(X.reshape(60, 2, 2), r)": (
+        "X has the shape (60, 2, 2)",
+        "numpy.reshape(X, (60, -1))",
+    ),
+    "regressor().fit(frame.to_records(), r)": ("named fields", "pandas.DataFrame(X)"),
+    "regressor().fit({1.0, 2.0}, r)": ("X must be", "got a set"),
+    "regressor().fit(X.astype(complex), r)": ("dtype complex128", "Pass X.real"),
+    "regressor().fit(X, r.astype(complex))": ("dtype complex128", "Pass y.real"),
+    "regressor().fit(X, r.reshape(1, -1))": ("60 rows", "(1, 60)", "y.ravel()"),
+    "regressor().fit(X, 5)": ("y should be a 1d array", "one value", "not one int"),
+    "classifier().fit(X, [[1], [2, 3]] * 30)": ("rows of y", "MultiLabelBinarizer()"),
+    "regressor().fit(X, [[1], [2, 3]] * 30)": ("rows of y", "MultiLabelBinarizer()"),
+    "classifier().fit(X, y.astype(object))": ("holds int", "numpy.array(y, dtype=int)"),
+    "classifier().fit(X, np.array([1, 'a'] * 30, dtype=object))": (
+        "labels that can be sorted",
+        "[str(label) for label in y]",
+    ),
+    "regressor().fit(X, commas)": (
+        "convert string to float: '-2,0'",
+        "pandas.to_numeric(pandas.Series(y).str.replace(',', '.', regex=False)",
+    ),
+    "regressor(objective='student').fit(X, sex)": ("'m'", "use LGBMClassifier"),
+    "regressor().fit(X, pd.DataFrame({'p': commas, 'q': r}))": (
+        "column 'p' of y",
+        "pandas.to_numeric(pandas.Series(y['p']).str.replace",
+    ),
+    "regressor().fit(X, np.column_stack([commas, commas]))": (
+        "column 0 of y",
+        "pandas.Series(y[:, 0])",
+    ),
+    "regressor().fit(X, dates['sold'])": (
+        "datetime64",
+        "(y - y.min()) / numpy.timedelta64(1, 'D')",
+    ),
+    "regressor().fit(X, dates['sold'] - dates['sold'][0])": (
+        "timedelta64",
+        "Days are y / numpy.timedelta64(1, 'D')",
+    ),
+    "classifier().fit(X, one_hot)": ("single 1 in its 3 columns", "argmax(y, axis=1)"),
+    "classifier(objective='multiclass').fit(X, one_hot * 1.0)": ("2 classes",),
+    "classifier(objective='cross_entropy').fit(X, pd.DataFrame(one_hot))": (
+        "learned as 3 targets",
+        "numpy.argmax(y, axis=1)",
+    ),
+    "own.score(X, y)": ("raw scores and not labels", "(scores > 0).astype(int)"),
     # Dates and lists
     "regressor(date_features=False).fit(dates, r)": (
         "Column 'sold' holds dates",
@@ -709,6 +761,62 @@ def test_names_that_are_elsewhere_are_not_there(name):
     assert not hasattr(numbers, name)
     assert not hasattr(type(numbers), name)
     assert name not in dir(numbers)
+
+
+def test_the_line_for_labels_of_an_own_objective_is_right():
+    """Classes are those of the labels, which need not be 0 and 1."""
+    names = {"sklearn": __import__("sklearn.metrics"), "X": X}
+    three = np.array(["b", "c", "a"])[np.digitize(X[:, 0], [-0.5, 0.5])]
+
+    def softmax(y, scores):
+        p = np.exp(scores - scores.max(axis=1, keepdims=True))
+        p /= p.sum(axis=1, keepdims=True)
+        return p - (y[:, None] == np.arange(3)), 2 * p * (1 - p)
+
+    for target, objective in ((sex, own.objective), (three, softmax)):
+        fitted = LGBMClassifier(objective=objective, n_jobs=1).fit(X, target)
+        with pytest.raises(ValueError, match="raw scores and not labels") as caught:
+            fitted.score(X, target)
+        first, then = (
+            str(caught.value).rstrip(".").partition("example ")[2].split(", then ")
+        )
+        scope = {**names, "model": fitted, "y": target}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            exec(first, scope)
+        assert eval(then, scope) > 0.8
+
+
+def test_the_score_of_an_own_objective_with_a_link():
+    counts = np.floor(np.exp(2 + X[:, 0]))
+
+    def poisson(y, scores):
+        return np.exp(scores) - y, np.exp(scores)
+
+    def squares(y, scores):
+        return scores - y, np.ones_like(y)
+
+    fitted = LGBMRegressor(objective=poisson, min_child_samples=5).fit(X, counts)
+    with pytest.warns(UserWarning, match="that of the raw scores") as caught:
+        assert fitted.score(X, counts) < 0
+    line = str(caught[0].message).rstrip(".").partition("yourself: ")[2]
+    scope = {"sklearn": __import__("sklearn.metrics"), "numpy": np, "model": fitted}
+    assert eval(line, {**scope, "X": X, "y": counts}) > 0.9
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert LGBMRegressor(objective=squares).fit(X, r).score(X, r) > 0.5
+
+
+def test_columns_that_are_several_targets_do_not_warn():
+    labels = np.column_stack([y, 1 - y, y])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for target in (labels, labels == 1, labels * 1.0, pd.DataFrame(labels == 1)):
+            fitted = classifier().fit(X, target)
+            assert fitted.predict(X).shape == (60, 3)
+            assert (fitted.predict(X) == labels).all()
+        soft = classifier(objective="cross_entropy").fit(X, one_hot * 1.0)
+        assert soft.classes_.tolist() == [0, 1, 2]
 
 
 def test_refit_of_an_estimator_is_an_option():

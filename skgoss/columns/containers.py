@@ -381,12 +381,25 @@ class _ColumnReader:
                 found[j] = dates.zone(series)
                 values = dates.days(series, found[j])
             else:
-                values = _numbers(series)
+                values = self._as_numbers(j, series)
             converted.append((np.array([j], dtype=np.int64), values[:, None]))
         layout.add(converted)
         if found:
             self.schema = replace(self.schema, dates=found)
         return self._with_categories(layout.columns(), encoded)
+
+    def _as_numbers(self, j: int, series: nw.Series[Any]) -> NDArray[Any]:
+        """The numbers of a column; the error for dates says what it held in fit."""
+        try:
+            return _numbers(series)
+        except ValueError as error:
+            if self.learns or not dates.are_dates(series):
+                raise
+            held = "categories" if j in self.categories.vocabularies else "numbers"
+            raise ValueError(
+                f"Column {self._name(j)!r} held {held} in fit, but now holds dates."
+                " Convert it as for fit, or fit again with dates."
+            ) from error
 
     def _is_new_date(self, j: int, series: nw.Series[Any]) -> bool:
         """Whether a column of a training set holds dates, which are read."""

@@ -10,6 +10,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn.model_selection
 from scipy.special import expit
 from sklearn.metrics import f1_score, make_scorer, mean_squared_error
 from sklearn.model_selection import GroupKFold, KFold  # noqa: F401
@@ -75,6 +76,10 @@ mixed = np.column_stack([X[:, :3], words.astype(object)])
 piped = Pipeline([("scale", StandardScaler()), ("gbm", regressor())])
 incomplete = np.array([np.nan, "a", "b"] * 20, dtype=object)
 scorer = make_scorer(mean_squared_error)
+half = np.arange(60) < 30
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    texted = LGBMRegressor(n_estimators=1).fit(dates.astype(str), r)
 commas = [str(value).replace(".", ",") for value in np.arange(60) / 4 - 2]
 one_hot = np.arange(60)[:, None] % 3 == np.arange(3)
 own = LGBMClassifier(objective=lambda y, p: (expit(p) - y, 0.25 + 0 * p)).fit(X, y)
@@ -383,6 +388,15 @@ MISTAKES = {
         "(name, value, is_higher_better)",
         "got 1.0",
     ),
+    "classifier().fit(X, y, eval_metric='auc')": (
+        "eval_metric has no effect",
+        "eval_set=[(X_valid, y_valid)]",
+        "early_stopping_round or folds",
+    ),
+    "train(BINARY, data(), 2, feval=lambda p, d: ('a', 1.0, True))": (
+        "feval has no effect",
+        "valid_sets=[Dataset(...)]",
+    ),
     # Callbacks
     "classifier().fit(X, y, eval_set=[(X, y)], callbacks=[early_stopping])": (
         "callbacks",
@@ -601,7 +615,10 @@ MISTAKES = {
     "skgoss.plot_tree(model, 99)": ("ax must be", "got int", "tree_index=0"),
     "skgoss.plot_tree(model, tree_idx=0)": ("'tree_idx'", "mean 'tree_index'?"),
     "skgoss.draw_tree(model, 99)": ("tree_index", "less than 2", "got 99"),
-    "skgoss.plot_split_value_histogram(model, 'size')": ("feature='size'",),
+    "skgoss.plot_split_value_histogram(named, 'A')": (
+        "feature names the column 'A'",
+        "Did you mean 'a'?",
+    ),
     "skgoss.plot_tree(model, num_trees=1)": ("'num_trees'", "Use tree_index"),
     # Explanations, and names of other packages
     "model.to_onnx()": ("'to_onnx'", "skgoss.to_onnx(model)"),
@@ -623,6 +640,44 @@ MISTAKES = {
     "skgoss.save_model(model, 'm.txt')": ("'save_model'", "Use model.to_file(path)"),
     "skgoss.shap_values(model, X)": ("'shap_values'", "Use model.explain(X)"),
     "skgoss.DMatrix(X)": ("'DMatrix'", "Use Dataset"),
+    # Arguments by place, and names of attributes
+    "model.predict(X, 'raw')": ("raw_score must be a bool", "got 'raw'", "its name"),
+    "model.predict(X, start_iteration=99)": ("start_iteration", "all 2 rounds"),
+    "regressor().fit(X, r, None, None, None, 5)": ("eval_names must be", "got 5"),
+    "model.coef_": ("use feature_importances_",),
+    "model.transform(X)": ("use predict(X)",),
+    "model.fit_predict(X, y)": ("use fit(X, y).predict(X)",),
+    "model.update(X, y)": ("use fit(X, y, init_model=model)",),
+    "model.eval(X, y)": ("use score(X, y)",),
+    "model.dump('m.txt')": ("use to_file(path)",),
+    "numbers.predict_survival(X, [1])": ("use predict_survival_function(X, times)",),
+    "numbers.predict_interval(X, quantiles=[0.1, 0.9])": ("coverage=0.8",),
+    "regressor().fit(X, labels=r)": ("'labels'", "Use the argument y of fit"),
+    "LGBMRegressor(objective='quantile', q=0.5)": ("'q'", "Use alpha"),
+    "early_stopping(5, maximize=True)": ("each metric says whether higher is better",),
+    "skgoss.to_onnx(model, target_opset=13)": ("'target_opset'", "skl2onnx.to_onnx"),
+    "skgoss.predict": ("Use model.predict(X).",),
+    "skgoss.model_selection.BayesSearchCV": ("strategy='race'",),
+    "skgoss.model_selection.KFold": ("Use sklearn.model_selection.",),
+    "LGBMRegressor().estimate_memory((10,))": ("(n_samples, n_features), got (10,)",),
+    "regressor(memory_limit=8.0).fit(X, r)": ("It counts bytes: 8 GB are 8e9.",),
+    # What a model would learn silently
+    "regressor().fit(frame, frame['a'])": ("'a' equals y", "X.drop(columns='a')"),
+    "regressor(learning_rate=10).fit(X, r)": ("learning_rate=10", "such as 0.1"),
+    "regressor().fit(X, r, eval_set=[(X, r)], eval_metric='auc')": (
+        "metric 'auc' is for two classes",
+        "y > 0",
+    ),
+    "classifier(folds=[(np.flatnonzero(half), np.flatnonzero(~half))]).fit(X, half)": (
+        "training rows of fold 0 lack the class False",
+        "StratifiedKFold",
+    ),
+    "skgoss.DateFeatures().fit(dates.astype(str))": (
+        "found no columns of dates",
+        "pandas.to_datetime(X['name'])",
+    ),
+    "texted.predict(dates)": ("'sold' held categories in fit", "now holds dates"),
+    "named.predict(frame.assign(a=dates['sold']))": ("'a' held numbers in fit",),
     # From XGBoost
     "ranker(objective='rank:map').fit(X, y, group=[60])": (
         "Did you mean 'lambdarank'",
@@ -731,7 +786,10 @@ def test_a_mistake_is_answered(mistake):
         warnings.simplefilter("always")
         try:
             eval(mistake, NAMES)
-        except (AttributeError, LookupError, OSError, TypeError, ValueError) as error:
+        except (
+            *(AttributeError, LookupError, MemoryError, OSError, TypeError),
+            ValueError,
+        ) as error:
             answer = str(error)
         else:
             answer = "\n".join(str(warning.message) for warning in caught)
@@ -747,7 +805,32 @@ def test_what_is_not_a_mistake():
         cv(BINARY, data(), 2, early_stopping_rounds=False)
         train(BINARY, data(), 2, early_stopping_rounds=False)
         classifier().fit(X, y, eval_set=(X, y), callbacks=(log_evaluation(0),))
-        train(BINARY, data(), 2, feval=lambda predicted, rows: ("a", 1.0, True))
+        metric = {"feval": lambda predicted, rows: ("a", 1.0, True)}
+        train(BINARY, data(), 2, [data()], **metric)
+        train(BINARY, data(), 2, early_stopping_rounds=1, **metric)
+        train(BINARY, data(), 2, keep_training_booster=True, **metric)
+        for options in ({"folds": 2}, {"early_stopping_round": 1}):
+            small = classifier(min_child_samples=5, **options)
+            small.fit(X, y, eval_metric="auc")
+        small.fit(X, y, eval_metric="auc", early_stopping_rounds=1)
+        # Metrics of the stages of a race are not the user's.
+        for strategy in ("all", "race"):
+            grid = {"num_leaves": [3, 7], "n_estimators": [2, 4]}
+            options = {"n_jobs": 1, "cv": 2, "strategy": strategy}
+            small = classifier(min_child_samples=5)
+            GridSearchCV(small, grid, scoring="roc_auc", **options).fit(X, y)
+
+
+def test_a_metric_that_a_search_passes_on_is_one_warning():
+    for search in (sklearn.model_selection.GridSearchCV, GridSearchCV):
+        grid, small = {"num_leaves": [3, 7]}, classifier(min_child_samples=5)
+        with pytest.warns(UserWarning, match="eval_metric has no effect") as caught:
+            search(small, grid, cv=2, n_jobs=1).fit(X, y, eval_metric="auc")
+        assert len(caught) == 1
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            searching = search(small, grid, cv=2, n_jobs=1)
+            searching.fit(X, y, eval_metric="auc", eval_set=[(X, y)])
 
 
 def test_a_data_set_shows_its_size():

@@ -11,14 +11,13 @@ from numpy.typing import ArrayLike
 from skgoss import parameters
 from skgoss.booster.booster_model import BoosterModel, booster_attributes
 from skgoss.booster.train_arguments import TrainOptions, check_label
-from skgoss.columns import categories, unknown_categories
+from skgoss.columns import categories
 from skgoss.dataset.dataset import Dataset
 from skgoss.fit.arguments import FitArguments
 from skgoss.fit.fit import Fit, FunctionOfRound
 from skgoss.model.fitted import FittedModel
 from skgoss.objectives.objectives import NOT_BUILT_IN
 from skgoss.parameters import docstrings
-from skgoss.sources import input_rows
 from skgoss.training.evaluation import EvalResult, EvaluationSet
 from skgoss.utils.locks import assign
 from skgoss.utils.messages import type_name, warn_unused
@@ -365,8 +364,7 @@ class BoosterInTraining(BoosterModel):
         )
         reader = self._reader(model, kwargs, BoosterInTraining.refit, validate_features)
         columns, owner = reader.loaded(data), reader.owner
-        if model.categories.vocabularies and input_rows.are_in_memory(data):
-            unknown_categories.warn_of(data, model.schema)
+        refit.warn_of_unknown_categories(data, model)
         rows = refit.rows(model, columns, label, weight, group, init_score, owner)
         options = parameters.resolve(model.options(), owner)[0]
         options |= parameters.resolve(self._changed_params(), owner)[0]
@@ -390,7 +388,10 @@ def in_training(params: Mapping[str, Any] | None, train_set: Dataset) -> Fit:
     effect, which a warning says.
     """
     if not isinstance(train_set, Dataset):
-        raise TypeError(f"train_set must be a Dataset, got {type_name(train_set)}.")
+        raise TypeError(
+            f"train_set must be a Dataset, got {type_name(train_set)}: pass Dataset(X,"
+            " label=y)."
+        )
     options = TrainOptions.from_params(params, n_estimators=1)
     check_label(train_set, options, "train_set")
     objective = options.task.objective

@@ -285,6 +285,7 @@ def _with_datasets(
             + (f" Else pass X.drop({name}) and X[{y!r}]." if is_frame else "")
         )
     _warn_of_target_among_columns(X, y)
+    _warn_of_order(X, y)
     if arguments.eval_set is None and arguments.eval_X is None:
         return X, y, arguments
     pairs = _pairs(arguments)
@@ -326,6 +327,21 @@ def _warn_of_target_among_columns(X: Any, y: Any) -> None:
         warn(
             f"X has the target among its columns, because its column {name!r} equals"
             f" y: the model will only copy it. Pass X.drop({argument})."
+        )
+
+
+def _warn_of_order(X: Any, y: Any) -> None:
+    """Warn if X and y of pandas have the same index labels in different orders."""
+    index, of_target = getattr(X, "index", None), getattr(y, "index", None)
+    if index is of_target or not (hasattr(index, "equals") and hasattr(y, "reindex")):
+        return
+    if len(index) != len(of_target) or index.equals(of_target) or not index.is_unique:
+        return
+    if index.isin(of_target).all() and of_target.is_unique:
+        warn(
+            "X and y have the same index in different orders, but rows are matched by"
+            " their position. Pass y.reindex(X.index), or X.reset_index(drop=True) if"
+            " the positions are right."
         )
 
 

@@ -39,7 +39,7 @@ _FIT_NAMES = {
     "class_weight": "auto_class_weights class_weights",
     "n_jobs": "thread_count",
     "verbose": "logging_level",
-    "alpha": "quantile_alpha",
+    "alpha": "delta huber_delta huber_slope quantile_alpha",
     "alpha, which may be a list, with objective='quantile'": "q quantile quantiles",
     "time_limit": "max_time timeout",
     "preset='accurate', or a search of skgoss.model_selection": "n_trials tune tuning",
@@ -317,11 +317,6 @@ _ARGUMENTS = {
             "greater_is_better higher_is_better maximize mode"
         ),
         "stopping_rounds": "early_stopping_rounds patience rounds",
-    },
-    "to_onnx": {
-        "skl2onnx.to_onnx(model, X, ...), after the statement import skgoss.onnx": (
-            "initial_types opset options target_opset zipmap"
-        ),
     },
 }
 ARGUMENTS = {function: by_name(names) for function, names in _ARGUMENTS.items()}

@@ -76,7 +76,7 @@ def run(code, X, **names):
     if code.startswith("d = "):
         first, _, code = code.partition(", then ")
         exec(first, scope)
-    parts = re.split(r", (?=d\.|X\[|pyarrow\.)| and (?=d\.|X\[|pyarrow\.)", code)
+    parts = re.split(r"(?:, | and )(?=d\.|X\[|pyarrow\.)", code)
     found = [eval(part, scope) for part in parts]
     if len(found) == 1 and (dates := as_dates(found[0])) is not None:
         return meaning(dates)

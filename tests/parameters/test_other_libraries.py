@@ -69,7 +69,6 @@ OURS = {
 FUNCTIONS = {
     "fit": [cls.fit for cls in (LGBMClassifier, LGBMRanker, LGBMRegressor)],
     "estimate_memory": [LGBMClassifier.estimate_memory],
-    "to_onnx": [skgoss.to_onnx],
     **{
         name: [getattr(skgoss, name)]
         for name in ("train", "cv", "Dataset", "log_evaluation", "early_stopping")

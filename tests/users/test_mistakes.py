@@ -655,13 +655,23 @@ MISTAKES = {
     "regressor().fit(X, labels=r)": ("'labels'", "Use the argument y of fit"),
     "LGBMRegressor(objective='quantile', q=0.5)": ("'q'", "Use alpha"),
     "early_stopping(5, maximize=True)": ("each metric says whether higher is better",),
-    "skgoss.to_onnx(model, target_opset=13)": ("'target_opset'", "skl2onnx.to_onnx"),
     "skgoss.predict": ("Use model.predict(X).",),
     "skgoss.model_selection.BayesSearchCV": ("strategy='race'",),
     "skgoss.model_selection.KFold": ("Use sklearn.model_selection.",),
     "LGBMRegressor().estimate_memory((10,))": ("(n_samples, n_features), got (10,)",),
     "regressor(memory_limit=8.0).fit(X, r)": ("It counts bytes: 8 GB are 8e9.",),
+    "LGBMRegressor(objective='huber', delta=1.0)": ("'delta'", "Use alpha."),
+    "numbers.predict_survival_function(X, 'all')": ("times", "numbers", "'all'"),
+    "search(regressor(), [3])": ("{'num_leaves': [7, 31]}", "got [3]"),
+    "search(regressor(), 3)": ("'param_grid'", "'dict'", "Got 3"),
+    "Booster(model_file=5)": ("must be a path", "got int"),
+    "model.to_file(5)": ("must be a path", "got int"),
+    "Booster(BINARY, X)": ("train_set", "got numpy.ndarray", "Dataset(X, label=y)"),
     # What a model would learn silently
+    "regressor().fit(frame[::-1], frame.sum(axis=1))": (
+        "same index in different orders",
+        "y.reindex(X.index)",
+    ),
     "regressor().fit(frame, frame['a'])": ("'a' equals y", "X.drop(columns='a')"),
     "regressor(learning_rate=10).fit(X, r)": ("learning_rate=10", "such as 0.1"),
     "regressor().fit(X, r, eval_set=[(X, r)], eval_metric='auc')": (
@@ -675,6 +685,11 @@ MISTAKES = {
     "skgoss.DateFeatures().fit(dates.astype(str))": (
         "found no columns of dates",
         "pandas.to_datetime(X['name'])",
+    ),
+    "texted.predict(dates.astype(str).assign(sold='soon'))": (
+        "No category of column 'sold' occurred in fit",
+        "'soon'",
+        "held '2020-01-01'",
     ),
     "texted.predict(dates)": ("'sold' held categories in fit", "now holds dates"),
     "named.predict(frame.assign(a=dates['sold']))": ("'a' held numbers in fit",),
@@ -880,14 +895,17 @@ def test_the_score_of_an_own_objective_with_a_link():
         return scores - y, np.ones_like(y)
 
     fitted = LGBMRegressor(objective=poisson, min_child_samples=5).fit(X, counts)
-    with pytest.warns(UserWarning, match="that of the raw scores") as caught:
+    with pytest.warns(UserWarning, match="seem to be transformed") as caught:
         assert fitted.score(X, counts) < 0
-    line = str(caught[0].message).rstrip(".").partition("yourself: ")[2]
+    line = str(caught[0].message).rstrip(".").partition("so compute ")[2]
     scope = {"sklearn": __import__("sklearn.metrics"), "numpy": np, "model": fitted}
     assert eval(line, {**scope, "X": X, "y": counts}) > 0.9
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert LGBMRegressor(objective=squares).fit(X, r).score(X, r) > 0.5
+        for n_rounds, target in ((1, r), (100, r), (1, counts), (100, counts)):
+            fitted = LGBMRegressor(objective=squares, n_estimators=n_rounds)
+            score = fitted.fit(X, target).score(X, target)
+            assert (score > 0.4) == (n_rounds > 1)
 
 
 def test_columns_that_are_several_targets_do_not_warn():

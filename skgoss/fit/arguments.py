@@ -332,7 +332,8 @@ def _warn_of_target_among_columns(X: Any, y: Any) -> None:
 
 def _warn_of_order(X: Any, y: Any) -> None:
     """Warn if X and y of pandas have the same index labels in different orders."""
-    index, of_target = getattr(X, "index", None), getattr(y, "index", None)
+    index: Any = getattr(X, "index", None)
+    of_target: Any = getattr(y, "index", None)
     if index is of_target or not (hasattr(index, "equals") and hasattr(y, "reindex")):
         return
     if len(index) != len(of_target) or index.equals(of_target) or not index.is_unique:

@@ -376,7 +376,7 @@ def _check_labels(labels: NDArray[Any]) -> None:
             ):
                 text = (
                     f"Unknown label type: y is an array of objects that holds {type_}"
-                    f" values. Pass numpy.array(y, dtype={type_})."
+                    f" values: pass numpy.array(y, dtype={type_})."
                 )
                 break
         raise ValueError(text) from error

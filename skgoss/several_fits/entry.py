@@ -54,9 +54,9 @@ def prepare(
     """
     has_end = settings.time_limit is not None or INTERRUPTIONS
     limit = TimeLimit.from_now(settings.time_limit) if has_end else NO_LIMIT
-    if settings.learning_rate >= _DIVERGES and settings.boosting_type != "rf":
+    if settings.learning_rate > _DIVERGES and settings.boosting_type != "rf":
         warn(
-            f"learning_rate={settings.learning_rate:g} is at least 2, so each round"
+            f"learning_rate={settings.learning_rate:g} is above 2, so each round"
             " increases the training loss. Use a smaller number, such as 0.1."
         )
     training, *others = sets

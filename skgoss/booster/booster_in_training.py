@@ -364,6 +364,7 @@ class BoosterInTraining(BoosterModel):
         )
         reader = self._reader(model, kwargs, BoosterInTraining.refit, validate_features)
         columns, owner = reader.loaded(data), reader.owner
+        refit.warn_of_unknown_categories(data, model)
         rows = refit.rows(model, columns, label, weight, group, init_score, owner)
         options = parameters.resolve(model.options(), owner)[0]
         options |= parameters.resolve(self._changed_params(), owner)[0]
@@ -387,7 +388,10 @@ def in_training(params: Mapping[str, Any] | None, train_set: Dataset) -> Fit:
     effect, which a warning says.
     """
     if not isinstance(train_set, Dataset):
-        raise TypeError(f"train_set must be a Dataset, got {type_name(train_set)}.")
+        raise TypeError(
+            f"train_set must be a Dataset, got {type_name(train_set)}: pass Dataset(X,"
+            " label=y)."
+        )
     options = TrainOptions.from_params(params, n_estimators=1)
     check_label(train_set, options, "train_set")
     objective = options.task.objective

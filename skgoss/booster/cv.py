@@ -38,7 +38,7 @@ from skgoss.training.lockstep import Lockstep
 from skgoss.training.rounds import MAX_PREFETCHED, MAX_PREFETCHED_IF_NONE_ENDS
 from skgoss.training.schedule import at_once
 from skgoss.utils import thread_counts
-from skgoss.utils.messages import each_warning_once, type_name
+from skgoss.utils.messages import check_takes, each_warning_once, type_name
 from skgoss.utils.public import set_module
 
 # The training rows, and those to test on.
@@ -205,6 +205,8 @@ def cv(
     pairs = _data_of_folds(train_set, folds)
     n_at_once, n_threads = _threads(options, train_set, arguments, len(pairs))
     fits = []
+    if fpreproc is not None:
+        check_takes(fpreproc, "fpreproc", ["dtrain", "dtest", "params"])
     with each_warning_once():
         for train, test in pairs:
             if fpreproc is not None:

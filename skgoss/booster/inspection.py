@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from skgoss import parameters
 from skgoss.booster.booster_model import BoosterModel
+from skgoss.columns.names import unknown_column
 from skgoss.fit.fit import Fit
 from skgoss.model import dump, explanation
 from skgoss.model.ensemble import Ensemble
@@ -314,7 +315,7 @@ def _column(model: FittedModel, feature: int | str) -> int:
         return _number("feature", feature, model.schema.n_features, "columns")
     names = model.feature_names
     if feature not in names:
-        raise ValueError(f"feature={feature!r} is not the name of a column.")
+        raise unknown_column("feature", feature, names, len(names))
     return names.index(feature)
 
 

@@ -158,6 +158,9 @@ def train(
     fit = options.prepare(
         train_set, arguments, earlier_model(init_model), no_folds=no_folds
     )
+    if arguments.eval_metric and not (sets or keep_training_booster):
+        options_of_fit = fit.prepared.data.settings
+        arguments.warn_if_nothing_is_evaluated(options_of_fit, "feval", "valid_sets")
     shown = ShownBoosters()
     model = fit.model(shown, keeps_rounds=keep_training_booster)
     if fit.has_folds or not shown:

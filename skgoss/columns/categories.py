@@ -30,6 +30,9 @@ FLOAT32_CODES = 1 << 24
 # ones.
 MAX_UNSORTED = 64
 
+# If no value of this number of rows is known, they are probably written differently.
+_MIN_ROWS_TO_WARN = 20
+
 # The entries of a vocabulary's state; files say "holds_words" for `needs_encoding`.
 _STATE: Types = {"values": list, "is_ordered": bool, "holds_words": bool}
 
@@ -75,7 +78,7 @@ class Vocabulary:
         """
         table = np.array([*self.look_up(distinct), math.nan], dtype=self.dtype)
         if np.isnan(table).all() and (codes >= 0).any():
-            self.check_not_codes(_occurring(distinct, codes), name)
+            self._check_unknown(_occurring(distinct, codes), name, len(codes))
         return code_kernels.translated(codes, 0, table, n_threads)
 
     def recode(self, values: Any, name: Any, n_threads: int = 1) -> NDArray[Any]:
@@ -94,8 +97,25 @@ class Vocabulary:
             object.__setattr__(self, "_recoded", (index, table))
         codes = values.codes
         if np.isnan(table).all() and (codes >= 0).any():
-            self.check_not_codes(index.tolist(), name)
+            self._check_unknown(index.tolist(), name, len(codes))
         return code_kernels.translated(codes, 0, table, n_threads)
+
+    def _check_unknown(self, values: Iterable[Any], name: Any, n_rows: int) -> None:
+        """Check that values, none of which is a category, are not codes.
+
+        With enough rows, warn: the column is probably written in another way.
+        """
+        values = list(values)
+        self.check_not_codes(values, name)
+        if n_rows >= _MIN_ROWS_TO_WARN and self.values:
+            present = next((value for value in values if not is_missing(value)), None)
+            if present is None:
+                return
+            warn(
+                f"No category of column {name!r} occurred in fit, so all rows count as"
+                f" missing: it holds values such as {present!r}, and held"
+                f" {self.values[0]!r}. Write the categories as in fit."
+            )
 
     def check_not_codes(self, values: Iterable[Any], name: Any) -> None:
         """Raise ValueError if all values are numbers, but no category is one.

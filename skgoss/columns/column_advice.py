@@ -38,6 +38,11 @@ _RECIPES = {
 # The kinds of values that `dates` reads.
 _DATES = "dates", "date objects", "periods"
 _READ_BY = "skgoss.DateFeatures().fit_transform(X) converts the dates of a data frame."
+# The end of a sentence about dates, for a fit that refuses them.
+_TO_NUMBERS = (
+    ". Then pass skgoss.DateFeatures().fit_transform(X), because this fit takes no"
+    " dates"
+)
 _KIND_OF_TYPE = {
     **dict.fromkeys(("Date", "Datetime"), "dates"),
     "Period": "periods",
@@ -105,11 +110,11 @@ _NAMES = text_forms.Form("names", ())
 _ADVICE = {
     "dates": (
         "Dates stored as text become unordered categories, and later dates are unknown",
-        "Convert them to numbers",
+        "Convert them to dates",
     ),
     "times": (
         "Times stored as text become unordered categories",
-        "Convert them to minutes",
+        "Convert them",
     ),
     "durations": (
         "Durations stored as text become unordered categories",
@@ -136,12 +141,14 @@ def warn_of_text(
     names: Sequence[Any] | None,
     names_in_data: Sequence[Any] | NDArray[Any] | None,
     n_rows: int,
+    *,
+    reads_dates: bool,
 ) -> None:
     """Warn of columns of text that are dates, numbers, or different in most rows.
 
     Columns that are categorical by their dtype or by an option are skipped. ``names``
     are those that the user gave the columns, and ``names_in_data`` those of the data
-    frame.
+    frame. If the fit ``reads_dates``, text that becomes dates is enough.
     """
     found: dict[tuple[text_forms.Form, str], list[int]] = {}
     for column, vocabulary in sorted(vocabularies.items()):
@@ -160,11 +167,23 @@ def warn_of_text(
         listed += ", ..." if len(columns) > 5 else ""
         problem, advice = _ADVICE[form.kind]
         how = _how_to_read(form, _code_of_column(columns[0], names_in_data), library)
+        how += "" if reads_dates or not _gives_dates(form, library) else _TO_NUMBERS
         warn(
             f"{problem}: column{'s' if len(columns) > 1 else ''} {listed}."
             f" {advice}{how}. To keep them as categories, list them in"
             " categorical_feature."
         )
+
+
+def _gives_dates(form: text_forms.Form, library: str) -> bool:
+    """Whether the code that reads text in a data frame makes dates of it."""
+    recipes = [_code_of(recipe, library) for recipe in form.recipes]
+    return any(code is not None and code.gives_dates for code in recipes)
+
+
+def _code_of(recipe: text_forms.Recipe, library: str) -> text_forms.Code | None:
+    """The code for a library; tables of pyarrow are read by that for pandas."""
+    return recipe.polars if library == "polars" else recipe.pandas
 
 
 def _code_of_column(column: int, names: Sequence[Any] | NDArray[Any] | None) -> str:
@@ -183,30 +202,23 @@ def how_to_convert(given: Any, name: str, values: Sequence[Any]) -> str:
     library = type_name(given).partition(".")[0]
     if library not in ("polars", "pyarrow"):
         name, library = f"pandas.Series({name})", "pandas"
-    return _how_to_read(form, name, library, to_numbers=False)
+    return _how_to_read(form, name, library)
 
 
-def _how_to_read(
-    form: text_forms.Form, column: str, library: str, *, to_numbers: bool = True
-) -> str:
+def _how_to_read(form: text_forms.Form, column: str, library: str) -> str:
     """The end of a sentence, without its stop: the code that reads text.
 
     ``column`` is the code of the column. If several recipes are possible, the text
-    names the condition of each. Dates stay dates unless ``to_numbers``. ``library`` is
-    that of the data frame, 'pandas', 'polars' or 'pyarrow'.
+    names the condition of each. ``library`` is that of the data frame, 'pandas',
+    'polars' or 'pyarrow'.
     """
     if library == "pyarrow":
-        column, library = f"{column}.to_pandas()", "pandas"
-    found = [getattr(recipe, library, None) for recipe in form.recipes]
+        column = f"{column}.to_pandas()"
+    found = [_code_of(recipe, library) for recipe in form.recipes]
     codes = [code for code in found if code is not None]
     if len(codes) < len(found):
         return ""
     texts = [code.read.format(column) for code in codes]
-    if to_numbers:
-        texts = [
-            f"d = {text}, then {code.parts}" if code.parts else text
-            for text, code in zip(texts, codes, strict=True)
-        ]
     if len(texts) == 1:
         return f", for example {texts[0]}"
     conditions = [recipe.condition for recipe in form.recipes]

@@ -6,7 +6,7 @@ narwhals supports are read; a class in `dataframes` reads the columns of one in 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -33,7 +33,7 @@ from skgoss.columns import (
 from skgoss.columns.categories import Categories
 from skgoss.columns.columns import KIND_OF_DTYPE, Columns, ColumnsBuilder, as_kind
 from skgoss.columns.computed_columns import NOTHING_COMPUTED
-from skgoss.columns.floats import as_floats
+from skgoss.columns.floats import as_floats, check_real
 from skgoss.columns.names import check as check_count
 from skgoss.columns.names import numbered as numbered_columns
 from skgoss.columns.schema import ColumnSchema
@@ -166,7 +166,7 @@ class Reading:
 
 
 # Types that users pass as data sets, but that are none.
-_NOT_ROWS = (str, PathLike, Mapping, Iterator, type(None))
+_NOT_ROWS = (str, PathLike, Mapping, Iterator, set, frozenset, type(None))
 
 
 def _wrong_value_hint(X: Any) -> str:
@@ -233,13 +233,16 @@ class _ColumnReader:
             )
         if np.ma.is_masked(X):
             X = _filled(X)
-        dtype = object if self._is_mixed(X) else "numeric"
+        check_real(X, "X")
         try:
+            dtype = object if self._is_mixed(X) else "numeric"
             array = self._validated(X, dtype=dtype)
         except ValueError as error:
             n_features = None if self.learns else self.schema.n_features
-            advice = _not_2d_error(X, n_features) or _string_error(
-                X, learns=self.learns
+            advice = (
+                _ragged_error(X)
+                or _not_2d_error(X, n_features)
+                or _string_error(X, learns=self.learns)
             )
             if not advice:
                 raise
@@ -378,12 +381,25 @@ class _ColumnReader:
                 found[j] = dates.zone(series)
                 values = dates.days(series, found[j])
             else:
-                values = _numbers(series)
+                values = self._as_numbers(j, series)
             converted.append((np.array([j], dtype=np.int64), values[:, None]))
         layout.add(converted)
         if found:
             self.schema = replace(self.schema, dates=found)
         return self._with_categories(layout.columns(), encoded)
+
+    def _as_numbers(self, j: int, series: nw.Series[Any]) -> NDArray[Any]:
+        """The numbers of a column; the error for dates says what it held in fit."""
+        try:
+            return _numbers(series)
+        except ValueError as error:
+            if self.learns or not dates.are_dates(series):
+                raise
+            held = "categories" if j in self.categories.vocabularies else "numbers"
+            raise ValueError(
+                f"Column {self._name(j)!r} held {held} in fit, but now holds dates."
+                " Convert it as for fit, or fit again with dates."
+            ) from error
 
     def _is_new_date(self, j: int, series: nw.Series[Any]) -> bool:
         """Whether a column of a training set holds dates, which are read."""
@@ -432,13 +448,38 @@ class _ColumnReader:
         return self._with_categories(layout.columns(), encoded)
 
 
+def _ragged_error(X: Any) -> str:
+    """The error for a list of rows of different lengths; '' otherwise."""
+    if not isinstance(X, list | tuple):
+        return ""
+    lengths = [len(row) if isinstance(row, Sized) else 0 for row in X]
+    row = next((i for i, n in enumerate(lengths) if n != lengths[0]), None)
+    if row is None:
+        return ""
+    return (
+        "The rows of X must have the same number of values, but row 0 has"
+        f" {lengths[0]} and row {row} has {lengths[row]}. Use numpy.nan where a value"
+        " is missing."
+    )
+
+
 def _not_2d_error(X: Any, n_features: int | None) -> str:
     """The error for a single row or column, as scikit-learn words it; '' otherwise.
 
     ``n_features`` is the number of columns of a model.
     """
+    if getattr(getattr(X, "dtype", None), "names", None):
+        return "X is an array with named fields: pass pandas.DataFrame(X)."
+    if np.ndim(X) > 2:
+        return (
+            f"Found array with dim {np.ndim(X)}, while dim <= 2 is required: X has the"
+            f" shape {np.shape(X)}. Pass numpy.reshape(X, ({len(X)}, -1)), whose"
+            " columns are all values of a row."
+        )
     if np.ndim(X) != 1:
         return ""
+    if isinstance(X, list) and not X:
+        return "X has no rows: it is an empty list."
     row, column = "[X]", "[[value] for value in X]"
     if isinstance(X, np.ndarray):
         row, column = "X.reshape(1, -1)", "X.reshape(-1, 1)"

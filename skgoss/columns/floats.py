@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -26,9 +27,8 @@ def as_floats(values: ArrayLike, name: str) -> NDArray[np.float64]:
             with np.errstate(over="ignore"):
                 return array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(
-            f"{name} must hold numbers: {str(error).rstrip('.')}."
-        ) from error
+        what = re.sub(r"np\.str_\((.*)\)$", r"\1", str(error).rstrip("."))
+        raise ValueError(f"{name} must hold numbers: {what}.") from error
     raise ValueError(f"{name} must hold numbers, but holds {wrong} values.")
 
 
@@ -47,6 +47,16 @@ def check_unmasked(values: Any, name: str) -> None:
         raise ValueError(
             f"{name} has masked values, which are not allowed: fill them in, or drop"
             " their rows."
+        )
+
+
+def check_real(values: Any, name: str) -> None:
+    """Raise ValueError if an array or a data frame holds complex numbers."""
+    dtype = getattr(values, "dtype", None)
+    if getattr(dtype, "kind", "") == "c":
+        raise ValueError(
+            f"Complex data not supported: {name} has the dtype {dtype}. Pass"
+            f" {name}.real, or numpy.column_stack([{name}.real, {name}.imag])."
         )
 
 

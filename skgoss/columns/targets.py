@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numbers as numbers_
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -14,16 +16,24 @@ from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from skgoss._engine.columns import code_kernels
+from skgoss.columns.column_advice import how_to_convert
 from skgoss.columns.dtypes import is_missing
-from skgoss.columns.floats import as_floats, check_unmasked
+from skgoss.columns.floats import as_floats, check_real, check_unmasked
 from skgoss.distributed.row_partition import Parts, RowPartition
-from skgoss.utils.messages import warn
+from skgoss.utils.messages import type_name, warn
 
 Floats = NDArray[np.float64]
 
 # Up to this range, integers are counted and looked up, which is faster than to sort
 # them.
 _MAX_COUNTED_RANGE = 65535
+
+# The types of labels in arrays of objects, and what to convert these to.
+_TYPES_OF_OBJECTS: list[tuple[Any, str]] = [
+    (bool | np.bool_, "bool"),
+    (numbers_.Integral, "int"),
+    (numbers_.Real, "float"),
+]
 
 # A sum of absolute values can only overflow if this bound of it is exceeded.
 _LARGEST_SUM = 1e300
@@ -72,9 +82,14 @@ def several_columns(
         names = [f"column {column!r} of {name}" for column in keys]
         columns = [frame[:, j].to_numpy() for j in range(len(names))]
     else:
-        array = y if np.ma.isMaskedArray(y) else np.asarray(y)
+        array = y if np.ma.isMaskedArray(y) else _as_array(y, name)
         if array.ndim != 2:
             return None
+        if array.shape == (1, n_rows) and n_rows != 1:
+            raise ValueError(
+                f"{name} must have one value for each of the {n_rows} rows, got an"
+                f" array of shape {array.shape}: pass {name}.ravel()."
+            )
         keys = list(range(array.shape[1]))
         names = [f"column {j} of {name}" for j in keys]
         columns = [_unmasked(column) for column in array.T]
@@ -82,6 +97,20 @@ def several_columns(
         return None
     _check_length(columns[0], n_rows, name)
     return TargetColumns(columns, names, keys)
+
+
+def _as_array(y: Any, name: str) -> NDArray[Any]:
+    """A target as an array; ValueError if it has rows of different lengths."""
+    try:
+        return np.asarray(y)
+    except ValueError as error:
+        if "inhomogeneous" not in str(error):
+            raise
+        raise ValueError(
+            f"The rows of {name} must have the same number of values. If they are the"
+            " labels of each row, pass"
+            f" sklearn.preprocessing.MultiLabelBinarizer().fit_transform({name})."
+        ) from error
 
 
 def _unmasked(values: Any) -> NDArray[Any]:
@@ -105,15 +134,21 @@ def one_column(y: Any, n_rows: int, owner: str, name: str = "y") -> NDArray[Any]
         )
     if not _is_plain(y):
         check_unmasked(y, name)
+        check_real(y, name)
+        y = y if hasattr(y, "shape") else _as_array(y, name)
         try:
             y = column_or_1d(y, warn=True)
         except ValueError as error:
             message = str(error).replace("y should be", f"{name} should be")
-            raise ValueError(
-                f"{message} Several columns need an LGBMRegressor, for several targets,"
+            advice = (
+                " Several columns need an LGBMRegressor, for several targets,"
                 " or an LGBMClassifier, for targets or soft labels, with rows in memory"
                 " or a Dataset."
-            ) from error
+            )
+            if np.ndim(y) == 0:
+                got, n = type_name(y.item()), n_rows
+                advice = f" Pass one value for each of the {n} rows, not one {got}."
+            raise ValueError(f"{message}{advice}") from error
         check_complete(y, name)
     _check_length(y, n_rows, name)
     return y
@@ -184,12 +219,34 @@ def numbers(
     try:
         target = np.array(as_floats(y, name))
     except ValueError as error:
+        advice = _advice_for_target(y, name)
         raise ValueError(
-            f"{error} {owner} needs numbers as targets. For labels, use LGBMClassifier."
+            f"{error} {owner} needs numbers as targets.{advice}"
         ) from error
     present = np.where(np.isnan(target), 0.0, target) if may_be_missing else target
     _check_finite(present, name)
     return target
+
+
+def _advice_for_target(y: NDArray[Any], name: str) -> str:
+    """What to do with a target that is not numbers."""
+    if y.dtype.kind == "M":
+        return f" Days are ({name} - {name}.min()) / numpy.timedelta64(1, 'D')."
+    if y.dtype.kind == "m":
+        return f" Days are {name} / numpy.timedelta64(1, 'D')."
+    words = [value for value in y.ravel().tolist() if isinstance(value, str)]
+    how = how_to_convert(y, _code_of(name), words) if words else ""
+    if how:
+        return f" Convert the text{how}."
+    return " For labels, use LGBMClassifier."
+
+
+def _code_of(name: str) -> str:
+    """The code of a target by its name in messages, as `several_columns` makes it."""
+    if (found := re.fullmatch(r"(column|field) (.*) of (\w+)", name)) is None:
+        return name
+    _, key, owner = found.groups()
+    return f"{owner}[:, {key}]" if key.isdecimal() else f"{owner}[{key}]"
 
 
 def _check_finite(values: NDArray[Any], name: str) -> None:
@@ -258,7 +315,11 @@ def classes(y: NDArray[Any], parts: Parts | None = None) -> NDArray[Any]:
             _check_labels(np.append(labels, labels[:1].repeat(n_more)))
     except TypeError as error:
         is_complete = not any(map(is_missing, y.flat))
-        advice = "" if is_complete else " Leave out rows without a target."
+        advice = (
+            " Convert them to one type, for example [str(label) for label in y]."
+            if is_complete
+            else " Leave out rows without a target."
+        )
         message = f"y must be labels that can be sorted: {error}.{advice}"
         raise ValueError(message) from error
     # The limits are scikit-learn's.
@@ -308,12 +369,17 @@ def _check_labels(labels: NDArray[Any]) -> None:
                 " For probabilities of classes (soft labels), set"
                 " objective='cross_entropy' and pass a column for each class."
             )
-        if all(isinstance(label, bool | np.bool_) for label in labels):
-            advice = (
-                "These are bool values in an array of objects: pass numpy.array(y,"
-                " dtype=bool)."
-            )
-        raise ValueError(f"{error} {advice}") from error
+        text = f"{error} {advice}"
+        for kinds, type_ in _TYPES_OF_OBJECTS:
+            if labels.dtype == object and all(
+                isinstance(label, kinds) for label in labels
+            ):
+                text = (
+                    f"Unknown label type: y is an array of objects that holds {type_}"
+                    f" values: pass numpy.array(y, dtype={type_})."
+                )
+                break
+        raise ValueError(text) from error
 
 
 def encode_labels(

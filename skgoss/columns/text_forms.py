@@ -21,8 +21,7 @@ class Code(NamedTuple):
     """Code for one library, in which {0} stands for the column."""
 
     read: str
-    # If the result is dates or times, d: the code of their parts, which are numbers.
-    parts: str = ""
+    gives_dates: bool = False  # and not numbers
 
 
 class Recipe(NamedTuple):
@@ -189,20 +188,9 @@ def _date_recipe(form: str, condition: str = "") -> Recipe:
     has_time, utc = "%M" in form, ", utc=True" if "%z" in form else ""
     polars_form = form.replace(".%f", "%.f").replace("%z", "%#z")
     to = "to_datetime" if has_time else "to_date"
-    parts = ["year", "month", "day_of_week", *["hour"] * has_time]
-    pandas = Code(
-        f"pandas.to_datetime({{0}}, format={form!r}, errors='coerce'{utc})",
-        _listed([f"d.dt.{part}" for part in parts]),
-    )
-    polars = Code(
-        f"{{0}}.str.{to}({polars_form!r}, strict=False)",
-        _listed([f"d.dt.{part}()" for part in parts]).replace("day_of_week", "weekday"),
-    )
-    return Recipe(pandas, polars, condition)
-
-
-def _listed(items: list[str]) -> str:
-    return f"{', '.join(items[:-1])} and {items[-1]}"
+    pandas = f"pandas.to_datetime({{0}}, format={form!r}, errors='coerce'{utc})"
+    polars = f"{{0}}.str.{to}({polars_form!r}, strict=False)"
+    return Recipe(Code(pandas, True), Code(polars, True), condition)
 
 
 _DURATION = re.compile(r"(?P<days>-?[0-9]+ days? )?[0-9]+(:[0-5][0-9]){1,2}(\.[0-9]+)?")
@@ -220,15 +208,14 @@ def _times(values: Sequence[Any], sample: list[Any]) -> Form | None:
 
 
 def _time_recipe(form: str) -> Recipe:
-    """Code that turns times of day, of a form such as '%H:%M', into minutes."""
-    second = " + d.dt.second / 60" if "%S" in form else ""
+    """Code that reads times of day, of a form such as '%H:%M'.
+
+    In pandas they become times of the same day, in polars minutes.
+    """
     polars_form = form.replace(".%f", "%.f")
-    pandas = Code(
-        f"pandas.to_datetime({{0}}, format={form!r}, errors='coerce')",
-        f"60 * d.dt.hour + d.dt.minute{second}",
-    )
+    pandas = f"pandas.to_datetime({{0}}, format={form!r}, errors='coerce')"
     time = f"{{0}}.str.to_time({polars_form!r}, strict=False)"
-    return Recipe(pandas, Code(f"{time}.cast(polars.Int64) / 6e10"))
+    return Recipe(Code(pandas, True), Code(f"{time}.cast(polars.Int64) / 6e10"))
 
 
 def _durations(values: Sequence[Any]) -> Form:

@@ -219,6 +219,8 @@ class _ClusterModel(LGBMModel):
             arguments = arguments.with_messages()
         settings = fits.checked(local, X, arguments)
         all_rows = input_sets(X, y, arguments, settings, is_lazy=True)
+        if arguments.eval_metric is not None and len(all_rows) == 1:
+            arguments.warn_if_nothing_is_evaluated(settings)
         if settings.warm_start:
             continued = self._continued(arguments, settings, all_rows)
             if continued is None:

@@ -197,7 +197,8 @@ class Dataset(FieldAccess, SavedDataset):
     def __array__(self, *args: Any, **kwargs: Any) -> NDArray[Any]:
         raise TypeError(
             "A Dataset is not an array: predictions, searches and cross-validation need"
-            " the rows themselves."
+            " the rows themselves. Objectives and metrics of train are functions of"
+            " (predictions, dataset): their targets are dataset.get_label()."
         )
 
     # --- Columns ----------------------------------------------------------------------

@@ -549,6 +549,8 @@ class LGBMModel(
                 self._keep(*self._shared.model(self, X, y, arguments, settings))
                 return self
             sets = input_sets(X, y, arguments, settings)
+            if arguments.eval_metric is not None and len(sets) == 1:
+                arguments.warn_if_nothing_is_evaluated(settings)
             if settings.warm_start:
                 continued = self._continued(arguments, settings, sets)
                 if continued is None:

@@ -287,8 +287,22 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         float
             From 0 to 1. For several targets, all classes of a row must be right. For
             soft labels, the mean probability of the predicted class.
+
+        Raises
+        ------
+        ValueError
+            If the objective is a function: then predictions are raw scores.
         """
         check_unmasked(y, "y")
+        if not isinstance(self._model.objective, str | list):
+            of_two, of_more = "(scores > 0).astype(int)", "scores.argmax(axis=1)"
+            labels = of_more if self._model.trees.n_scores > 1 else of_two
+            raise ValueError(
+                f"{self._owner} cannot compute the accuracy: its objective is a"
+                " function, so predict returns raw scores and not labels. Compute"
+                " labels from them, for example scores = model.predict(X), then"
+                f" sklearn.metrics.accuracy_score(y, model.classes_[{labels}])."
+            )
         if not isinstance(self.classes_, list):
             if np.ndim(y) < 2 or np.shape(y)[1] == 1:
                 return float(super().score(X, y, sample_weight))
@@ -421,7 +435,8 @@ def _probabilities(
     if not isinstance(model.objective, str | list):
         warn(
             "Cannot compute class probabilities or labels due to the usage of"
-            " customized objective function.\nReturning raw scores instead."
+            " customized objective function.\nReturning raw scores instead. Apply the"
+            " link of your objective to them, such as scipy.special.expit."
         )
         return output
     if not isinstance(model.classes, list):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
 from sklearn.base import RegressorMixin
 from sklearn.metrics import mean_pinball_loss, r2_score
 from sklearn.utils import Tags
@@ -23,6 +24,7 @@ from skgoss.objectives.survival import Baseline
 from skgoss.objectives.survival_metrics import concordance
 from skgoss.parameters import docstrings, signatures
 from skgoss.utils import sklearn_private
+from skgoss.utils.messages import warn
 from skgoss.utils.public import set_module
 
 Floats = NDArray[np.float64]
@@ -175,7 +177,8 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
         -------
         float
             Higher is better. R² of several targets is the mean over them, each of the
-            rows where it is not missing.
+            rows where it is not missing. If the objective is a function, R² is that of
+            raw scores.
         """
         levels, objective = self._model.link.levels, self._model.objective
         predicted = np.asarray(self.predict(X), dtype=np.float64)
@@ -187,7 +190,10 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
             return concordance(EvalData(y, predicted[None], weight, None, 1))
         y = targets.scored(y, n_rows, owner)
         if not levels:
-            return _r2(y, predicted, weight)
+            score = _r2(y, predicted, weight)
+            if callable(objective):
+                _warn_of_link(score, y, predicted, weight)
+            return score
         losses = [
             mean_pinball_loss(y, values, alpha=level, sample_weight=weight)
             for level, values in zip(levels, predicted.T, strict=True)
@@ -321,6 +327,8 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
         [[0.99]
          [0.  ]]
         """
+        if isinstance(times, str):
+            raise ValueError(f"times must be a list of numbers, got the str {times!r}.")
         times = as_floats(times, "times")
         if times.ndim != 1 or np.isnan(times).any():
             raise ValueError("times must have one dimension and no missing values.")
@@ -461,6 +469,27 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
         intervals.check_method(method)
         compute = model.for_intervals(self._owner, method).intervals
         return self._covering(model, X, coverage, n_threads, compute)
+
+
+def _warn_of_link(
+    score: float, y: Floats, predicted: Floats, weight: Floats | None
+) -> None:
+    """Warn if R² of raw scores is below that of a common function of them.
+
+    An objective that is a function does not tell what its predictions are.
+    """
+    links = {"numpy.exp": np.exp, "scipy.special.expit": expit}
+    for name, link in links.items():
+        with np.errstate(over="ignore"):
+            values = link(predicted)
+        if np.isfinite(values).all() and _r2(y, values, weight) > max(score, 0.0):
+            warn(
+                f"The score {score:.3g} is that of raw scores, which predict returns"
+                f" because the objective is a function. They seem to be transformed by"
+                f" {name}, so compute"
+                f" sklearn.metrics.r2_score(y, {name}(model.predict(X)))."
+            )
+            return
 
 
 def _r2(y: Floats, predicted: Floats, weight: Floats | None) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -23,7 +23,7 @@ from skgoss.fit.callbacks import read_progress, with_shown_metrics
 from skgoss.objectives.objectives import canonical_name
 from skgoss.parameters.settings import Settings
 from skgoss.sources import input_rows
-from skgoss.utils.messages import type_name, warn
+from skgoss.utils.messages import type_name, warn, warn_unused
 
 # The default name of an evaluation set that is the training set.
 TRAINING = "training"
@@ -121,6 +121,23 @@ class FitArguments:
         if isinstance(settings.objective, str):
             canonical_name(settings.objective)  # errors come early
         return settings
+
+    def warn_if_nothing_is_evaluated(
+        self, settings: Settings, argument: str = "eval_metric", sets: str = "eval_set"
+    ) -> None:
+        """Warn of metrics that a fit without evaluation sets does not compute.
+
+        ``argument`` is the name of `eval_metric` for the user, and ``sets`` that of the
+        evaluation sets. Only what a user calls does so: searches evaluate themselves.
+        """
+        splits = settings.folds is not None or settings.preset is not None
+        if not (splits or (settings.early_stopping_round or 0) > 0):
+            rows = "(X_valid, y_valid)" if sets == "eval_set" else "Dataset(...)"
+            warn_unused(
+                f"{argument} has no effect, because nothing is evaluated: pass an"
+                f" evaluation set, {sets}=[{rows}], or set early_stopping_round or"
+                " folds, which hold out rows."
+            )
 
     @property
     def metadata(self) -> dict[str, Any] | None:
@@ -267,6 +284,8 @@ def _with_datasets(
             " column of a file."
             + (f" Else pass X.drop({name}) and X[{y!r}]." if is_frame else "")
         )
+    _warn_of_target_among_columns(X, y)
+    _warn_of_order(X, y)
     if arguments.eval_set is None and arguments.eval_X is None:
         return X, y, arguments
     pairs = _pairs(arguments)
@@ -295,6 +314,36 @@ def _with_datasets(
         for name, values in by_set.items()
     }
     return X, y, replace(arguments, eval_set=sets, eval_X=None, eval_y=None, **of_rows)
+
+
+def _warn_of_target_among_columns(X: Any, y: Any) -> None:
+    """Warn if a data frame has the target, a column of it, as a feature."""
+    name = getattr(y, "name", None)
+    if not isinstance(name, str) or name not in getattr(X, "columns", ()):
+        return
+    column = X[name]
+    if type(column) is type(y) and len(column) == len(y) and column.equals(y):
+        argument = f"columns={name!r}" if type_name(X)[:6] == "pandas" else repr(name)
+        warn(
+            f"X has the target among its columns, because its column {name!r} equals"
+            f" y: the model will only copy it. Pass X.drop({argument})."
+        )
+
+
+def _warn_of_order(X: Any, y: Any) -> None:
+    """Warn if X and y of pandas have the same index labels in different orders."""
+    index: Any = getattr(X, "index", None)
+    of_target: Any = getattr(y, "index", None)
+    if index is of_target or not (hasattr(index, "equals") and hasattr(y, "reindex")):
+        return
+    if len(index) != len(of_target) or index.equals(of_target) or not index.is_unique:
+        return
+    if index.isin(of_target).all() and of_target.is_unique:
+        warn(
+            "X and y have the same index in different orders, but rows are matched by"
+            " their position. Pass y.reindex(X.index), or X.reset_index(drop=True) if"
+            " the positions are right."
+        )
 
 
 # What is never read in batches, or is a `Dataset` already.
@@ -527,6 +576,8 @@ def names_of_sets(names: Any, n_sets: int, argument: str) -> list[str | None]:
     """
     if names is None:
         return [None] * n_sets
+    if not isinstance(names, Iterable):
+        raise TypeError(f"{argument} must be a list of str, got {names!r}.")
     listed = [names] if isinstance(names, str) else list(names)
     if not all(isinstance(name, str) for name in listed):
         raise TypeError(f"{argument} must be a list of str, got {names!r}.")

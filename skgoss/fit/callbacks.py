@@ -29,7 +29,7 @@ from skgoss.training.callback_api import EarlyStopException as EarlyStopExceptio
 from skgoss.training.evaluation import EvalResult as EvalResult
 from skgoss.training.loop import Listener as Listener
 from skgoss.training.loop import Recorder as Recorder
-from skgoss.utils.messages import LISTENER, type_name, warn
+from skgoss.utils.messages import LISTENER, check_takes, type_name, warn
 from skgoss.utils.public import set_module
 
 LOGGER = logging.getLogger("skgoss")
@@ -303,6 +303,7 @@ class _ResetParameter:
     def _value(name: str, values: Any, index: int, n_rounds: int) -> Any:
         """The value of a parameter in a round, from a list or a function."""
         if callable(values):
+            check_takes(values, f"reset_parameter: the function of {name!r}", ["i"])
             return values(index)
         if not isinstance(values, Sequence | np.ndarray) or isinstance(values, str):
             raise ValueError(
@@ -393,6 +394,10 @@ def early_stopping(
     if not all(delta >= 0 for delta in deltas):
         raise ValueError(
             f"early_stopping: min_delta must not be negative, got {min_delta!r}."
+        )
+    if not isinstance(verbose, bool | np.bool_ | numbers.Integral):
+        raise TypeError(
+            f"early_stopping: verbose must be True or False, got {verbose!r}."
         )
     names = [eval_names] if isinstance(eval_names, str) else eval_names
     return EarlyStopping(rounds, first_metric_only, verbose, list(deltas), names)
@@ -644,4 +649,7 @@ def checked(callbacks: Any) -> list[Callback]:
                 f"callbacks holds the function {name}, which creates a callback: write"
                 f" {_CALLS[name]}."
             )
+        if not isinstance(callback, Listener | Recorder | _LogEvaluation):
+            words = getattr(callback, "__name__", type(callback).__name__)
+            check_takes(callback, f"The callback {words!r}", ["env"])
     return list(callbacks)

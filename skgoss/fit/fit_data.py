@@ -22,6 +22,7 @@ from skgoss.columns import (
     merged_schema,
     names,
     targets,
+    unknown_categories,
 )
 from skgoss.columns.categories import Categories
 from skgoss.columns.columns import RELEASED, Columns
@@ -171,6 +172,8 @@ class FitData:
             if parts is not None:
                 columns, read = self._merged(columns, read, parts, schema is None)
             rows = Rows(columns)
+        if schema is not None and schema.categories.vocabularies and parts is None:
+            self._warn_of_unknown_categories(schema)
         schema = cast(ColumnSchema, schema or read)
         data = replace(self, init_model=init_model, schema=schema, root=root)
         return data._with_names(passed), rows
@@ -199,6 +202,13 @@ class FitData:
                 column_names,
             )
         return replace(self, settings=settings, names=passed, column_names=column_names)
+
+    def _warn_of_unknown_categories(self, schema: ColumnSchema) -> None:
+        """Warn of categories in rows in memory that the earlier model does not know."""
+        X = self.training.X
+        X = X.get_data() if isinstance(X, Dataset) else X
+        if input_rows.are_in_memory(X):
+            unknown_categories.warn_of(X, schema)
 
     def _encoded_model(self, init_model: FittedModel) -> FittedModel:
         """A model of another library, with the categories of the training set."""
@@ -819,6 +829,9 @@ def read(
             data.column_names,
             data.schema.feature_names,
             data.rows.collectives.total(len(data.rows)),
+            reads_dates=settings.date_features is not False
+            and training.parts is None
+            and not isinstance(training.X, Dataset),
         )
     if settings.preset is not None:
         data = data._with_preset(searches, is_evaluated)

@@ -355,7 +355,12 @@ def check(data: FitData, others: Sequence[InputSet], n_threads: int | None) -> N
         raise MemoryError(
             f"This fit needs about {_readable(n_bytes)} of memory in addition to X, but"
             f" memory_limit is {_readable(limit)}. {words}, or set memory_limit=None."
+            + (" It counts bytes: 8 GB are 8e9." if limit < _LEAST_LIMIT else "")
         )
+
+
+# A smaller limit was probably not meant to be a number of bytes.
+_LEAST_LIMIT = 1e5
 
 
 def n_rows_of(X: Any) -> int:
@@ -371,7 +376,9 @@ def n_rows_of(X: Any) -> int:
 def is_shape(X: Any) -> bool:
     """Whether data are a shape: a tuple of two whole numbers."""
     are_whole = isinstance(X, tuple) and all(isinstance(n, Integral) for n in X)
-    return are_whole and len(X) == 2
+    if are_whole and len(X) != 2:
+        raise ValueError(f"A shape must be (n_samples, n_features), got {X}.")
+    return are_whole
 
 
 def _parts(size: FitSize) -> str:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from skgoss import parameters
 from skgoss.binning.rows import Rows, checked_init_score
-from skgoss.columns import per_row, queries, row_weights, targets
+from skgoss.columns import per_row, queries, row_weights, targets, unknown_categories
 from skgoss.columns.columns import Columns
 from skgoss.model import linear
 from skgoss.model.ensemble import Ensemble
@@ -23,6 +23,7 @@ from skgoss.objectives.percentiles import LeafRows
 from skgoss.objectives.training_objective import OPTIONS as OBJECTIVE_OPTIONS
 from skgoss.objectives.training_objective import Objective, make_objective
 from skgoss.parameters.settings import Settings
+from skgoss.sources import input_rows
 from skgoss.training.spread import Spread
 from skgoss.utils.locks import cached_property
 
@@ -44,6 +45,12 @@ def check(model: FittedModel, decay_rate: Any) -> None:
         raise ValueError("refit needs a model with trees and a known objective.")
     if not isinstance(decay_rate, numbers.Real) or not 0 <= float(decay_rate) <= 1:
         raise ValueError(f"decay_rate must lie in [0, 1], got {decay_rate!r}.")
+
+
+def warn_of_unknown_categories(data: Any, model: FittedModel) -> None:
+    """Warn of categories in rows in memory that the model does not know."""
+    if model.categories.vocabularies and input_rows.are_in_memory(data):
+        unknown_categories.warn_of(data, model.schema)
 
 
 def rows(

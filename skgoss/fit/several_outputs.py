@@ -22,7 +22,7 @@ from skgoss.objectives.link import Link
 from skgoss.objectives.metrics import Metric
 from skgoss.objectives.objectives import canonical_name, make_link
 from skgoss.parameters.settings import Settings
-from skgoss.utils.messages import about
+from skgoss.utils.messages import about, warn
 
 Floats = NDArray[np.float64]
 
@@ -114,6 +114,8 @@ def learned(task: Task, y: TargetColumns) -> SeveralTargets:
     another number of targets.
     """
     if not isinstance(task, Classification) or task.classes is None:
+        if isinstance(task, Classification):
+            _warn_of_one_target(y)
         tasks = []
         for values, name in zip(y.columns, y.names, strict=True):
             with about(name):
@@ -130,6 +132,27 @@ def learned(task: Task, y: TargetColumns) -> SeveralTargets:
         )
     of_targets = tuple(task.with_classes(labels) for labels in by_target)
     return SeveralTargets(task.owner, tasks=of_targets, columns=y.names)
+
+
+# With fewer rows, several targets may look like one by chance.
+_MIN_ROWS_OF_ONE_TARGET = 10
+
+
+def _warn_of_one_target(y: TargetColumns) -> None:
+    """Warn if each row has a single 1 among the columns, as a one-hot target has."""
+    columns, n_rows = y.columns, len(y.columns[0])
+    if n_rows < _MIN_ROWS_OF_ONE_TARGET or not all(
+        column.dtype.kind in "biuf" and np.isin(column, (0, 1)).all()
+        for column in columns
+    ):
+        return
+    marks = np.column_stack(columns).astype(bool)
+    if (marks.sum(axis=1) == 1).all() and marks.any(axis=0).all():
+        warn(
+            f"Each row of y has a single 1 in its {len(columns)} columns, which are"
+            f" learned as {len(columns)} targets with the labels 0 and 1. If they are"
+            " the classes of one target, pass numpy.argmax(y, axis=1)."
+        )
 
 
 @dataclass(frozen=True)

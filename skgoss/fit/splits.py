@@ -145,6 +145,9 @@ class Splits:
         advice = "Set folds to other rows or to a smaller number"
         if settings.preset is not None and "folds" not in settings.explicit:
             advice = "Leave the preset out"
+        is_users = settings.folds is not None and "folds" in settings.explicit
+        if is_users and self.time is None and self.task.n_classes and not lives:
+            self._warn_of_missing_classes(number, pair[0])
         for side, at in zip(("train", "test"), pair, strict=True):
             weight = None if rows.weight is None else rows.weight[at]
             if weight is not None and not weight.any():
@@ -161,6 +164,20 @@ class Splits:
                 raise ValueError(
                     f"The {side} rows of fold {number}: {error} {advice}."
                 ) from error
+
+    def _warn_of_missing_classes(self, number: int, train: Indices) -> None:
+        """Warn if the training rows of a fold lack a class."""
+        if self.task.tasks:
+            return  # each column of several targets has its own classes
+        labels, classes = np.asarray(self.labels), self.task.classes
+        missing = np.setdiff1d(labels, labels[train]).astype(int)
+        if len(missing) and classes is not None:
+            shown = ", ".join(repr(label) for label in classes[missing[:5]].tolist())
+            warn(
+                f"The training rows of fold {number} lack the class {shown}, which its"
+                " model cannot predict. Set folds to a number or StratifiedKFold, which"
+                " spread the classes."
+            )
 
 
 def check_number(

@@ -28,6 +28,7 @@ from skgoss.utils.messages import (
     each_warning_once,
     errors_at,
     type_name,
+    warn,
     warn_unused,
 )
 
@@ -60,6 +61,11 @@ def kind(
 
     Warns if they ask for several: it is the first in the order of ``_KINDS``.
     """
+    if raw_score is not False and isinstance(raw_score, str):
+        raise TypeError(
+            f"raw_score must be a bool, got {raw_score!r}: pass an argument by its"
+            " name, such as raw_score=True or pred_contrib=True."
+        )
     if raw_score is not False and np.ndim(raw_score):
         raise TypeError(
             f"raw_score must be a bool, got {type_name(raw_score)}: predict takes no y."
@@ -86,6 +92,11 @@ def compute(
     prediction: see `kind`.
     """
     trees = model.trees
+    if rounds[0] == rounds[1] == trees.n_rounds > 0:
+        warn(
+            f"start_iteration leaves out all {trees.n_rounds} rounds of the model, so"
+            " all predictions are equal. Pass a smaller number."
+        )
     if output == "leaf":
         return trees.leaves(columns, *rounds, n_threads)
     if output == "contributions":

@@ -261,6 +261,7 @@ def _header(lines: Lines) -> tuple[Section, int]:
     first = full[0] if full else 0
     if lines.line(first) != b"tree":
         what = "a model file of LightGBM must begin with the line 'tree'"
+        what += "" if full else ", but it is empty"
         refuse(first + 1, f"{what}{_other_format(lines.text[:_HEAD])}")
     header = Section(first + 1, {})
     for at in full[1:]:
@@ -376,7 +377,11 @@ def _parameter(number: int, line: bytes) -> tuple[str, str]:
     # Paths among the values may have the encoding of another system.
     match = _PARAMETER.fullmatch(line.decode(errors="replace"))
     if match is None:
-        refuse(number, "a parameter must have the form '[key: value]'")
+        refuse(
+            number,
+            "a parameter must have the form '[key: value]'. If this is the last line,"
+            " the file was cut off: save it again",
+        )
     return match[1], match[2]
 
 

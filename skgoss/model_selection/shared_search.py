@@ -171,6 +171,13 @@ class SharedSearch(SearchHooks):
         params = self.get_params(deep=False)
         grids = params.get("param_grid", params.get("param_distributions"))
         grids = [grids] if isinstance(grids, Mapping) else grids
+        if not (
+            isinstance(grids, Iterable) and all(isinstance(g, Mapping) for g in grids)
+        ):
+            raise TypeError(
+                "The grid must be a dict from parameters to lists of values, as in"
+                f" {{'num_leaves': [7, 31]}}, or a list of such dicts, got {grids!r}."
+            )
         names = {path.rpartition("__")[2] for grid in grids for path in grid}
         varied = {parameters.CANONICAL_NAME.get(name, name) for name in names}
         return any(name in varied or getattr(model, name) for name in _CHOOSING)

@@ -13,6 +13,7 @@ from skgoss.columns.floats import check_unmasked
 from skgoss.columns.queries import Queries
 from skgoss.objectives import distributions
 from skgoss.objectives.user_functions import UserFunction
+from skgoss.utils.messages import warn
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -124,6 +125,12 @@ class Custom:
         ):
             assert out is not None
             self._store(what, values, out)
+        if hessian_out is not None and hessian_out.size and not (hessian_out > 0).any():
+            warn(
+                f"The objective function {self.name!r} returned no hessian above 0, so"
+                " leaves have no values. Return the second derivative of the loss, or"
+                " numpy.ones_like(gradient) if it is 0."
+            )
 
     def _store(self, what: str, values: Any, out: Singles) -> None:
         """Check what the function has returned, and write it in the order of rows.

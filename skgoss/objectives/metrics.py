@@ -37,8 +37,14 @@ from skgoss.objectives.objectives import (
     spec_of,
 )
 from skgoss.objectives.survival_metrics import brier, concordance, cox_nll
-from skgoss.objectives.user_functions import UserFunction, name_of, predictions
+from skgoss.objectives.user_functions import (
+    UserFunction,
+    check_takes_dataset,
+    name_of,
+    predictions,
+)
 from skgoss.parameters.settings import Settings
+from skgoss.utils.messages import warn
 
 Floats = NDArray[np.float64]
 
@@ -445,6 +451,10 @@ METRICS: dict[str, MetricSpec] = {
 }
 
 
+# The targets that metrics of two classes are for.
+_LABELS = TargetRange("in [-1, 1]", -1.0, 1.0)
+
+
 # --- Metrics of a fit -----------------------------------------------------------------
 
 
@@ -483,6 +493,8 @@ class Metric:
             data = self._of_soft_labels(data)
         if self.spec.targets is not ANY:
             data.cached(("targets", self.name), partial(self._check_targets, data))
+        elif self.spec.task == "binary":
+            data.cached(("labels", self.name), partial(self._check_labels, data))
         values, maximize = self.spec.compute(data, self.settings), self.spec.maximize
         if self.spec.task not in ("ranking", "quantiles"):
             return [Result(self._title, float(values), maximize)]
@@ -516,6 +528,17 @@ class Metric:
             raise ValueError(
                 f"metric {self.name!r} needs y {targets.description}, but y of an"
                 f" evaluation set ranges from {low:g} to {high:g}."
+            )
+
+    def _check_labels(self, data: EvalData) -> None:
+        """Warn if numbers are not labels, 0 and 1 or -1 and 1, or probabilities."""
+        outside = _LABELS.outside(data.y, data.collectives)
+        if outside is not None:
+            low, high = outside
+            warn(
+                f"metric {self.name!r} is for two classes, and counts y > 0 as the"
+                f" second one, but y of an evaluation set ranges from {low:g} to"
+                f" {high:g}. For numbers, use a metric such as 'l2'."
             )
 
     def _by_level(self, values: Any, data: EvalData) -> Iterable[tuple[str, float]]:
@@ -588,6 +611,7 @@ class DatasetMetric(CustomMetric):
     """A metric ``f(predictions, dataset)``: see `CustomMetric`."""
 
     def __init__(self, function: Callable[..., Any], link: Link | None = None) -> None:
+        check_takes_dataset(function, "metric")
         self.function = function
         self.link = link
         self.name = name_of(function)

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from skgoss.utils.messages import check_takes
+
 # Parameters with these names get the weights or the sizes of queries even if they have
 # a default. The numbers are the places of both among the four possible arguments.
 _ARGUMENT_NUMBERS = {
@@ -103,6 +105,7 @@ class DatasetObjective:
     """
 
     def __init__(self, function: Callable[..., Any], dataset: Any) -> None:
+        check_takes_dataset(function, "objective")
         self.function = function
         self.dataset = dataset
         self.__name__ = name_of(function)
@@ -114,6 +117,12 @@ class DatasetObjective:
         weight: NDArray[np.float64] | None,
     ) -> Any:
         return self.function(predicted, self.dataset)
+
+
+def check_takes_dataset(function: Callable[..., Any], role: str) -> None:
+    """Check that a function of `train` takes predictions and a data set; TypeError."""
+    what = f"The {role} function {name_of(function)!r} of train"
+    check_takes(function, what, ["predictions", "dataset"])
 
 
 def name_of(function: Callable[..., Any]) -> str:

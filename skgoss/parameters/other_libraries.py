@@ -39,8 +39,8 @@ _FIT_NAMES = {
     "class_weight": "auto_class_weights class_weights",
     "n_jobs": "thread_count",
     "verbose": "logging_level",
-    "alpha": "quantile_alpha",
-    "alpha, which may be a list, with objective='quantile'": "quantile quantiles",
+    "alpha": "delta huber_delta huber_slope quantile_alpha",
+    "alpha, which may be a list, with objective='quantile'": "q quantile quantiles",
     "time_limit": "max_time timeout",
     "preset='accurate', or a search of skgoss.model_selection": "n_trials tune tuning",
     "the arguments of predict_interval": "confidence_level conformity_score method",
@@ -51,7 +51,7 @@ _FIT_NAMES = {
     "the argument init_score of fit or Dataset": "base_score offset",
     "the argument sample_weight of fit, or weight of Dataset": "weights",
     "y / exposure as the target, and exposure as the weight of rows": "exposure",
-    "the argument y of fit, or label of Dataset": "label target",
+    "the argument y of fit, or label of Dataset": "label labels target",
     "reset_parameter(learning_rate=...) in callbacks": (
         "decay learning_rate_decay scheduler"
     ),
@@ -111,6 +111,7 @@ REFIT_HINTS = _sentences(_REFIT_NAMES, " Use {}.")
 COVERAGE_HINTS = by_name(
     {
         "Pass coverage=0.95.": "confidence confidence_level conf_level level",
+        "Pass coverage=0.8 for the quantiles 0.1 and 0.9.": "quantile quantiles",
         "Pass 1 minus it as coverage, as in coverage=0.95 for 0.05.": (
             "alpha significance significance_level"
         ),
@@ -312,6 +313,9 @@ _ARGUMENTS = {
     "log_evaluation": {"period": "every n_rounds verbose"},
     "early_stopping": {
         "first_metric_only=True, and pass this metric first": "metric monitor",
+        "no such argument: each metric says whether higher is better": (
+            "greater_is_better higher_is_better maximize mode"
+        ),
         "stopping_rounds": "early_stopping_rounds patience rounds",
     },
 }
@@ -327,6 +331,8 @@ PACKAGE_HINTS = by_name(
             "load load_model"
         ),
         "create_tree_digraph": "to_graphviz",
+        "model.predict(X)": "predict predict_proba",
+        "the statement import skgoss.dask": "dask",
         "model.explain(X)": "Explainer explain plot_shap shap_values",
         "model.explain(X), or shap after import skgoss.as_lightgbm": "TreeExplainer",
         "model.to_file(path), or booster.save_model(path)": "save save_model",
@@ -364,7 +370,9 @@ ESTIMATOR_HINTS = by_name(
             " get_feature_importance"
         ),
         "feature_name_": "feature_name feature_names feature_names_",
-        "fit(X, y, init_model=model), which adds rounds": "partial_fit",
+        "feature_importances_, because trees have no coefficients": "coef_ intercept_",
+        "fit(X, y, init_model=model), which adds rounds": "partial_fit update",
+        "fit(X, y).predict(X)": "fit_predict",
         "hasattr(model, 'fitted_')": "is_fitted",
         "from_file(path), a method of the class": "load load_model",
         "get_params()": "get_all_params get_param get_xgb_params params",
@@ -374,15 +382,20 @@ ESTIMATOR_HINTS = by_name(
         "oof_prediction_": "oob_prediction_ oof_pred oof_predictions_",
         "oof_score_": "oof_scores_",
         "oof_score_ of a model with folds": "oob_score_",
+        "predict(X), or predict(X, pred_leaf=True) for leaves": "transform",
         "predict(X, pred_leaf=True)": "apply calc_leaf_indexes",
+        "predict_survival_function(X, times) of LGBMRegressor": (
+            "predict_cumulative_hazard predict_cumulative_hazard_function"
+            " predict_survival"
+        ),
         "predict(X, raw_score=True, num_iteration=n)": "staged_decision_function",
         "preset_params_": "preset_params",
         "preset_params_, what a preset has chosen, or get_params()": "best_params_",
-        "score(X, y)": "eval_metrics evaluate",
+        "score(X, y)": "eval eval_metrics evaluate",
         "skgoss.plot_importance(model)": "plot_importance",
         "skgoss.plot_tree(model)": "plot_tree",
         "skgoss.to_onnx(model)": "to_onnx",
-        "to_file(path), which from_file reads": "save save_model",
+        "to_file(path), which from_file reads": "dump save save_model",
     }
 )
 BOOSTER_HINTS = by_name(
@@ -407,6 +420,18 @@ BOOSTER_HINTS = by_name(
         "save_model(path)": "save to_file",
         "skgoss.train, or update for one round": "fit",
         "the Booster itself": "booster_",
+    }
+)
+SEARCH_HINTS = by_name(
+    {
+        "RandomizedSearchCV(..., strategy='race')": (
+            "BayesSearchCV HalvingGridSearchCV HalvingRandomSearchCV OptunaSearchCV"
+            " TuneSearchCV"
+        ),
+        "sklearn.model_selection": (
+            "GroupKFold KFold StratifiedKFold TimeSeriesSplit cross_val_predict"
+            " cross_val_score cross_validate train_test_split"
+        ),
     }
 )
 DATASET_HINTS = by_name(

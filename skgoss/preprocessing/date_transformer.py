@@ -25,6 +25,7 @@ from skgoss.preprocessing.frames import (
     named_frame,
 )
 from skgoss.utils import sklearn_private
+from skgoss.utils.messages import warn
 from skgoss.utils.public import set_module
 
 
@@ -123,6 +124,11 @@ class DateFeatures(ColumnAppender):
             check_readable(schema)
             held = numbers(columns.take(np.array([*schema.dates], dtype=np.int64)))
             days = dict(zip(schema.dates, held.T, strict=True))
+        if not days:
+            warn(
+                f"{self._owner} found no columns of dates, so it appends nothing. Text"
+                " becomes dates, in pandas, with pandas.to_datetime(X['name'])."
+            )
         parts = {j: dates.parts_of(values, asked) for j, values in days.items()}
         return self._become(schema.also_computing(ComputedColumns.of_dates(parts)))
 

@@ -42,6 +42,11 @@ def is_streamed(X: Any) -> bool:
     return is_source(X) and not all(isinstance(p, np.ndarray) for p in _listed(X))
 
 
+def are_in_memory(X: Any) -> bool:
+    """Whether data are rows in memory, and neither read in batches nor a file."""
+    return not (is_file(X) or is_streamed(X))
+
+
 def source(X: Any) -> Source | None:
     """Data as a source of batches; None: they are in memory, or a file of text.
 

@@ -13,9 +13,17 @@ from os import PathLike
 from typing import Any, BinaryIO
 
 
+def name_of(path: Any) -> str:
+    """The name of a file; TypeError if the value is not a path."""
+    if not isinstance(path, str | bytes | PathLike):
+        kind = type(path).__name__
+        raise TypeError(f"The file must be a path, a str or pathlib.Path, got {kind}.")
+    return os.fspath(path)  # type: ignore[return-value]
+
+
 def content(path: str | PathLike[str]) -> bytes:
     """The content of a file."""
-    with open(os.fspath(path), "rb") as file:
+    with open(name_of(path), "rb") as file:
         return file.read()
 
 
@@ -39,7 +47,7 @@ def json_contents(value: Any, option: str) -> Any:
 @contextmanager
 def errors_name_file(path: str | PathLike[str]) -> Iterator[None]:
     """Begin the errors of the `with` body with the name of the file."""
-    name = f"{os.fspath(path)}"
+    name = f"{name_of(path)}"
     try:
         yield
     except ValueError as error:
@@ -55,7 +63,7 @@ class NoFolderError(FileNotFoundError, ValueError):
 @contextmanager
 def atomic_write(path: str | PathLike[str]) -> Iterator[BinaryIO]:
     """Open a file for writing, which replaces an earlier one only if all succeeds."""
-    target = os.path.realpath(path)
+    target = os.path.realpath(name_of(path))
     folder, name = os.path.split(target)
     if not os.path.isdir(folder):
         raise NoFolderError(errno.ENOENT, "There is no such folder", folder)

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from inspect import getattr_static
+from inspect import getattr_static, signature
 from types import FrameType
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -222,6 +222,30 @@ def each_warning_once() -> Iterator[None]:
 def _package(names: dict[str, object]) -> str:
     """The top-level package whose module has these globals."""
     return str(names.get("__name__", "")).partition(".")[0]
+
+
+def check_takes(
+    function: Callable[..., Any], what: str, arguments: Sequence[str]
+) -> None:
+    """Raise TypeError if a function cannot be called with these arguments by position.
+
+    ``what`` names the function in the message. Functions without a signature, as in
+    some extension modules, are not checked.
+    """
+    if not callable(function):
+        raise TypeError(f"{what} must be a function, got {type_name(function)}.")
+    try:
+        expected = signature(function)
+    except (TypeError, ValueError):
+        return
+    try:
+        expected.bind(*arguments)
+    except TypeError as error:
+        n, names = len(arguments), ", ".join(arguments)
+        raise TypeError(
+            f"{what} must take {n} argument{'s' if n > 1 else ''}, as in f({names}),"
+            f" but its signature is {expected}."
+        ) from error
 
 
 @contextmanager

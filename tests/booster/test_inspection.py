@@ -32,7 +32,7 @@ def test_histograms_are_those_of_lightgbm(many, feature, bins, xgboost_style):
     [
         ("f", "holds categories"),
         (5, "holds categories"),
-        ("g", "feature='g' is not the name of a column"),
+        ("g", "feature names the column 'g'"),
         (6, "feature must be a number of the 6 columns, got 6"),
     ],
 )

@@ -63,7 +63,7 @@ def message(X):
 
 def codes(text):
     """The code that a message tells to run, by the condition under which it holds."""
-    text = re.sub(r"(\. To keep them as|, or leave the) .*", "", text)
+    text = re.sub(r"(\. Then pass|\. To keep them as|, or leave the) .*", "", text)
     example = text.partition(", for example ")[2]
     if example:
         return {"": example}
@@ -76,8 +76,31 @@ def run(code, X, **names):
     if code.startswith("d = "):
         first, _, code = code.partition(", then ")
         exec(first, scope)
-    parts = re.split(r", (?=d\.|X\[|pyarrow\.)| and (?=d\.|X\[|pyarrow\.)", code)
-    return [np.asarray(eval(part, scope), dtype=float) for part in parts]
+    parts = re.split(r"(?:, | and )(?=d\.|X\[|pyarrow\.)", code)
+    found = [eval(part, scope) for part in parts]
+    if len(found) == 1 and (dates := as_dates(found[0])) is not None:
+        return meaning(dates)
+    return [np.asarray(values, dtype=float) for values in found]
+
+
+def as_dates(values):
+    """Dates as a series of pandas; None if the values are numbers."""
+    values = values.to_pandas() if isinstance(values, pl.Series) else values
+    is_date = pd.api.types.is_datetime64_any_dtype(getattr(values, "dtype", None))
+    return values if is_date else None
+
+
+def meaning(dates):
+    """The numbers that dates stand for: of times of day, the minutes."""
+    # What is left of the date is what a fit reads.
+    fitted = LGBMRegressor(n_estimators=1, n_jobs=1).fit(pd.DataFrame({"d": dates}), Y)
+    assert fitted.date_features_ is not None
+    hour, minute = dates.dt.hour, dates.dt.minute + dates.dt.second / 60
+    if set(dates.dropna().dt.year) == {1900}:
+        return [(60 * hour + minute).to_numpy()]
+    parts = [dates.dt.year, dates.dt.month, dates.dt.day_of_week]
+    parts += [hour] if hour.any() else []
+    return [part.to_numpy(dtype=float) for part in parts]
 
 
 def english(number):
@@ -251,7 +274,7 @@ def test_code_for_text_gives_what_the_text_means(name, library, word):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for condition, code in found.items():
-            check_values(run(code, X), wanted[condition], library, is_missing)
+            check_values(run(code, X), wanted[condition], "", is_missing)
 
 
 # No code is right for these: what the user must decide.
@@ -426,15 +449,37 @@ def test_every_way_to_fit_warns(tmp_path):
     frame = pl.from_pandas(X)
     (of_polars,) = texts(fit, frame)
     assert texts(lambda: skgoss.train(params, Dataset(frame, Y), 1)) == [of_polars]
-    for text, library, data in (
-        (of_tables, "pyarrow", table),
-        (of_polars, "polars", frame),
-    ):
-        check_values(run(codes(text)[""], data), day_parts(DAYS), library, False)
+    for text, data in ((of_tables, table), (of_polars, frame)):
+        check_values(run(codes(text)[""], data), day_parts(DAYS), "", False)
     # Whoever continues from a model has been warned.
-    model = LGBMRegressor(n_estimators=1, n_jobs=1)
+    model = LGBMRegressor(n_estimators=1, n_jobs=1, date_features=False)
     assert texts(model.fit, X, Y) == [expected]
     assert texts(model.fit, X, Y, init_model=model.booster_) == []
+
+
+@pytest.mark.parametrize("form", ["%Y-%m-%d", "%d.%m.%Y", "%Y/%m/%d %H:%M", "%H:%M"])
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_fits_that_take_no_dates_say_what_follows(library, form):
+    X = LIBRARIES[library]({"at": [f"{m:{form}}" for m in MOMENTS]})
+    (text,) = texts(fit, X, date_features="auto")
+    assert "DateFeatures" not in text
+    code = codes(text)[""]
+    values = eval(code, {**NAMESPACE, "X": X})
+    converted = (
+        X.assign(at=values) if library == "pandas" else X.with_columns(at=values)
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fit(converted, date_features="auto")
+    params = {"objective": "l2", "num_threads": 1}
+    (text,) = texts(lambda: skgoss.train(params, Dataset(X, Y), 1))
+    assert codes(text)[""] == code
+    is_date = "to_datetime" in code or "to_date(" in code
+    then = re.search(r"Then pass (.*), because", text)
+    assert (then is not None) == is_date
+    if then is not None:
+        converted = eval(then[1], {"skgoss": skgoss, "X": converted})
+    skgoss.train(params, Dataset(converted, Y), 1)
 
 
 SEARCHED = pd.DataFrame(

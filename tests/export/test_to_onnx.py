@@ -58,6 +58,7 @@ BOOSTING = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:start_iteration leaves out all")
 @pytest.mark.parametrize("options", BOOSTING.values(), ids=BOOSTING)
 def test_every_kind_of_boosting(data, options):
     X, y = data
@@ -79,6 +80,7 @@ def test_linear_leaves_of_several_classes(data):
     assert_same(run(model, X)[1], model.predict_proba(X))
 
 
+@pytest.mark.filterwarnings("ignore:start_iteration leaves out all")
 def test_span_of_rounds(data):
     X, y = data
     model = LGBMRegressor(n_estimators=5, n_jobs=1).fit(X, y)

@@ -275,6 +275,7 @@ def test_codes_are_not_the_categories(kind):
 
 
 @pytest.mark.parametrize("dtype", ["category", "object", "float"])
+@pytest.mark.filterwarnings("ignore:No category of column")
 def test_missing_and_unknown_values_have_any_type(dtype):
     X, y = pd.DataFrame({"w": WORDS, "v": NUMBERS}), CODES + NUMBERS
     model = LGBMRegressor(n_estimators=2).fit(X, y)

@@ -310,7 +310,8 @@ def test_other_containers_and_rounded_numbers():
 
 
 def test_whole_numbers_are_several_targets():
-    model = classifier().fit(X, HARD[3].astype(int))
+    with pytest.warns(UserWarning, match="learned as 3 targets"):
+        model = classifier().fit(X, HARD[3].astype(int))
     assert len(model.classes_) == 3
 
 
@@ -365,6 +366,7 @@ def test_what_cannot_be_used_is_refused(options, arguments, message):
         classifier(**options).fit(X, SOFT[3], **arguments)
 
 
+@pytest.mark.filterwarnings("ignore:Each row of y has a single 1")
 def test_an_earlier_model_has_the_same_number_of_classes():
     first = classifier(objective=None).fit(X, CODES[2])
     with pytest.raises(ValueError, match="column for each of the 2 classes, got 3"):

@@ -64,6 +64,7 @@ OURS = {
     "ESTIMATOR_HINTS": {name for name in dir(LGBMModel) if hasattr(LGBMModel, name)},
     "BOOSTER_HINTS": {name for name in dir(Booster) if hasattr(Booster, name)},
     "DATASET_HINTS": {*dir(Dataset)},
+    "SEARCH_HINTS": {*skgoss.model_selection.__all__},
 }
 FUNCTIONS = {
     "fit": [cls.fit for cls in (LGBMClassifier, LGBMRanker, LGBMRegressor)],

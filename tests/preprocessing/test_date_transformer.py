@@ -124,6 +124,7 @@ def test_arrays():
     ]
 
 
+@pytest.mark.filterwarnings("ignore:DateFeatures found no columns of dates")
 def test_numbers_stay_as_they_are():
     numbers = np.arange(12.0).reshape(4, 3)
     assert_array_equal(DateFeatures().fit_transform(numbers), numbers)

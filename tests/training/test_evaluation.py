@@ -939,6 +939,7 @@ def test_the_training_set_more_than_once_with_other_weights():
         ({"init_score": ["a"] * len(Y)}, ValueError, "init_score must hold numbers"),
     ],
 )
+@pytest.mark.filterwarnings("ignore:eval_metric has no effect")
 def test_bad_arguments_leave_the_estimator_as_it_was(given, error, message):
     model = classifier()
     with pytest.raises(error, match=message):

@@ -10,6 +10,8 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn.model_selection
+from scipy.special import expit
 from sklearn.metrics import f1_score, make_scorer, mean_squared_error
 from sklearn.model_selection import GroupKFold, KFold  # noqa: F401
 from sklearn.pipeline import Pipeline
@@ -74,6 +76,13 @@ mixed = np.column_stack([X[:, :3], words.astype(object)])
 piped = Pipeline([("scale", StandardScaler()), ("gbm", regressor())])
 incomplete = np.array([np.nan, "a", "b"] * 20, dtype=object)
 scorer = make_scorer(mean_squared_error)
+half = np.arange(60) < 30
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    texted = LGBMRegressor(n_estimators=1).fit(dates.astype(str), r)
+commas = [str(value).replace(".", ",") for value in np.arange(60) / 4 - 2]
+one_hot = np.arange(60)[:, None] % 3 == np.arange(3)
+own = LGBMClassifier(objective=lambda y, p: (expit(p) - y, 0.25 + 0 * p)).fit(X, y)
 # What the mistakes below are typed with.
 NAMES = {**vars(skgoss), **globals()}
 MISTAKES = {
@@ -152,6 +161,54 @@ MISTAKES = {
     ),
     "regressor(monotone_constraints={'A': 1}).fit(frame, r)": ("Did you mean 'a'?",),
     "classifier(categorical_feature=['A']).fit(frame, y)": ("Did you mean 'a'?",),
+    "regressor().fit([[1, 2], [3]], [1, 2])": ("row 0 has 2", "row 1 has 1", "nan"),
+    "model.predict([[1, 2, 3, 4], [1]])": ("rows of X", "row 1 has 1"),
+    "model.predict([])": ("X has no rows",),
+    "regressor().fit(X.reshape(60, 2, 2), r)": (
+        "X has the shape (60, 2, 2)",
+        "numpy.reshape(X, (60, -1))",
+    ),
+    "regressor().fit(frame.to_records(), r)": ("named fields", "pandas.DataFrame(X)"),
+    "regressor().fit({1.0, 2.0}, r)": ("X must be", "got a set"),
+    "regressor().fit(X.astype(complex), r)": ("dtype complex128", "Pass X.real"),
+    "regressor().fit(X, r.astype(complex))": ("dtype complex128", "Pass y.real"),
+    "regressor().fit(X, r.reshape(1, -1))": ("60 rows", "(1, 60)", "y.ravel()"),
+    "regressor().fit(X, 5)": ("y should be a 1d array", "one value", "not one int"),
+    "classifier().fit(X, [[1], [2, 3]] * 30)": ("rows of y", "MultiLabelBinarizer()"),
+    "regressor().fit(X, [[1], [2, 3]] * 30)": ("rows of y", "MultiLabelBinarizer()"),
+    "classifier().fit(X, y.astype(object))": ("holds int", "numpy.array(y, dtype=int)"),
+    "classifier().fit(X, np.array([1, 'a'] * 30, dtype=object))": (
+        "labels that can be sorted",
+        "[str(label) for label in y]",
+    ),
+    "regressor().fit(X, commas)": (
+        "convert string to float: '-2,0'",
+        "pandas.to_numeric(pandas.Series(y).str.replace(',', '.', regex=False)",
+    ),
+    "regressor(objective='student').fit(X, sex)": ("'m'", "use LGBMClassifier"),
+    "regressor().fit(X, pd.DataFrame({'p': commas, 'q': r}))": (
+        "column 'p' of y",
+        "pandas.to_numeric(pandas.Series(y['p']).str.replace",
+    ),
+    "regressor().fit(X, np.column_stack([commas, commas]))": (
+        "column 0 of y",
+        "pandas.Series(y[:, 0])",
+    ),
+    "regressor().fit(X, dates['sold'])": (
+        "datetime64",
+        "(y - y.min()) / numpy.timedelta64(1, 'D')",
+    ),
+    "regressor().fit(X, dates['sold'] - dates['sold'][0])": (
+        "timedelta64",
+        "Days are y / numpy.timedelta64(1, 'D')",
+    ),
+    "classifier().fit(X, one_hot)": ("single 1 in its 3 columns", "argmax(y, axis=1)"),
+    "classifier(objective='multiclass').fit(X, one_hot * 1.0)": ("2 classes",),
+    "classifier(objective='cross_entropy').fit(X, pd.DataFrame(one_hot))": (
+        "learned as 3 targets",
+        "numpy.argmax(y, axis=1)",
+    ),
+    "own.score(X, y)": ("raw scores and not labels", "(scores > 0).astype(int)"),
     # Dates and lists
     "regressor(date_features=False).fit(dates, r)": (
         "Column 'sold' holds dates",
@@ -331,6 +388,15 @@ MISTAKES = {
         "(name, value, is_higher_better)",
         "got 1.0",
     ),
+    "classifier().fit(X, y, eval_metric='auc')": (
+        "eval_metric has no effect",
+        "eval_set=[(X_valid, y_valid)]",
+        "early_stopping_round or folds",
+    ),
+    "train(BINARY, data(), 2, feval=lambda p, d: ('a', 1.0, True))": (
+        "feval has no effect",
+        "valid_sets=[Dataset(...)]",
+    ),
     # Callbacks
     "classifier().fit(X, y, eval_set=[(X, y)], callbacks=[early_stopping])": (
         "callbacks",
@@ -359,6 +425,32 @@ MISTAKES = {
     "regressor().fit(X, r, callbacks=[reset_parameter(learning_rat=[1, 1])])": (
         "'learning_rat'",
         "Did you mean 'learning_rate'?",
+    ),
+    "classifier().fit(X, y, callbacks=[lambda: None])": (
+        "The callback '<lambda>' must take 1 argument, as in f(env)",
+    ),
+    "regressor().fit(X, r, callbacks=[reset_parameter(learning_rate=lambda: 1)])": (
+        "the function of 'learning_rate' must take 1 argument, as in f(i)",
+        "signature is ()",
+    ),
+    "early_stopping(5, verbose='no')": ("verbose must be True or False", "'no'"),
+    "cv(BINARY, data(), 2, fpreproc=5)": ("fpreproc must be a function, got int",),
+    "cv(BINARY, data(), 2, fpreproc=lambda d: d)": ("f(dtrain, dtest, params)",),
+    # Functions
+    "train(BINARY, data(), 2, [data()], feval=lambda p: 1)": (
+        "The metric function '<lambda>' of train must take 2 arguments",
+        "f(predictions, dataset), but its signature is (p)",
+    ),
+    "train({'objective': lambda p: (p, p)}, data(), 1)": (
+        "The objective function '<lambda>' of train must take 2 arguments",
+    ),
+    "train({'objective': lambda y, p: (p - y, p)}, data(), 1)": (
+        "functions of (predictions, dataset)",
+        "dataset.get_label()",
+    ),
+    "regressor(objective=lambda y, p: (p - y, 0 * y)).fit(X, r)": (
+        "The objective function '<lambda>' returned no hessian above 0",
+        "numpy.ones_like(gradient)",
     ),
     # Ranking
     "ranker().fit(np.tile(X, (4, 1)), np.tile(y, 4))": ("240 rows", "Pass qid"),
@@ -523,7 +615,10 @@ MISTAKES = {
     "skgoss.plot_tree(model, 99)": ("ax must be", "got int", "tree_index=0"),
     "skgoss.plot_tree(model, tree_idx=0)": ("'tree_idx'", "mean 'tree_index'?"),
     "skgoss.draw_tree(model, 99)": ("tree_index", "less than 2", "got 99"),
-    "skgoss.plot_split_value_histogram(model, 'size')": ("feature='size'",),
+    "skgoss.plot_split_value_histogram(named, 'A')": (
+        "feature names the column 'A'",
+        "Did you mean 'a'?",
+    ),
     "skgoss.plot_tree(model, num_trees=1)": ("'num_trees'", "Use tree_index"),
     # Explanations, and names of other packages
     "model.to_onnx()": ("'to_onnx'", "skgoss.to_onnx(model)"),
@@ -545,6 +640,59 @@ MISTAKES = {
     "skgoss.save_model(model, 'm.txt')": ("'save_model'", "Use model.to_file(path)"),
     "skgoss.shap_values(model, X)": ("'shap_values'", "Use model.explain(X)"),
     "skgoss.DMatrix(X)": ("'DMatrix'", "Use Dataset"),
+    # Arguments by place, and names of attributes
+    "model.predict(X, 'raw')": ("raw_score must be a bool", "got 'raw'", "its name"),
+    "model.predict(X, start_iteration=99)": ("start_iteration", "all 2 rounds"),
+    "regressor().fit(X, r, None, None, None, 5)": ("eval_names must be", "got 5"),
+    "model.coef_": ("use feature_importances_",),
+    "model.transform(X)": ("use predict(X)",),
+    "model.fit_predict(X, y)": ("use fit(X, y).predict(X)",),
+    "model.update(X, y)": ("use fit(X, y, init_model=model)",),
+    "model.eval(X, y)": ("use score(X, y)",),
+    "model.dump('m.txt')": ("use to_file(path)",),
+    "numbers.predict_survival(X, [1])": ("use predict_survival_function(X, times)",),
+    "numbers.predict_interval(X, quantiles=[0.1, 0.9])": ("coverage=0.8",),
+    "regressor().fit(X, labels=r)": ("'labels'", "Use the argument y of fit"),
+    "LGBMRegressor(objective='quantile', q=0.5)": ("'q'", "Use alpha"),
+    "early_stopping(5, maximize=True)": ("each metric says whether higher is better",),
+    "skgoss.predict": ("Use model.predict(X).",),
+    "skgoss.model_selection.BayesSearchCV": ("strategy='race'",),
+    "skgoss.model_selection.KFold": ("Use sklearn.model_selection.",),
+    "LGBMRegressor().estimate_memory((10,))": ("(n_samples, n_features), got (10,)",),
+    "regressor(memory_limit=8.0).fit(X, r)": ("It counts bytes: 8 GB are 8e9.",),
+    "LGBMRegressor(objective='huber', delta=1.0)": ("'delta'", "Use alpha."),
+    "numbers.predict_survival_function(X, 'all')": ("times", "numbers", "'all'"),
+    "search(regressor(), [3])": ("{'num_leaves': [7, 31]}", "got [3]"),
+    "search(regressor(), 3)": ("'param_grid'", "'dict'", "Got 3"),
+    "Booster(model_file=5)": ("must be a path", "got int"),
+    "model.to_file(5)": ("must be a path", "got int"),
+    "Booster(BINARY, X)": ("train_set", "got numpy.ndarray", "Dataset(X, label=y)"),
+    # What a model would learn silently
+    "regressor().fit(frame[::-1], frame.sum(axis=1))": (
+        "same index in different orders",
+        "y.reindex(X.index)",
+    ),
+    "regressor().fit(frame, frame['a'])": ("'a' equals y", "X.drop(columns='a')"),
+    "regressor(learning_rate=10).fit(X, r)": ("learning_rate=10", "such as 0.1"),
+    "regressor().fit(X, r, eval_set=[(X, r)], eval_metric='auc')": (
+        "metric 'auc' is for two classes",
+        "y > 0",
+    ),
+    "classifier(folds=[(np.flatnonzero(half), np.flatnonzero(~half))]).fit(X, half)": (
+        "training rows of fold 0 lack the class False",
+        "StratifiedKFold",
+    ),
+    "skgoss.DateFeatures().fit(dates.astype(str))": (
+        "found no columns of dates",
+        "pandas.to_datetime(X['name'])",
+    ),
+    "texted.predict(dates.astype(str).assign(sold='soon'))": (
+        "No category of column 'sold' occurred in fit",
+        "'soon'",
+        "held '2020-01-01'",
+    ),
+    "texted.predict(dates)": ("'sold' held categories in fit", "now holds dates"),
+    "named.predict(frame.assign(a=dates['sold']))": ("'a' held numbers in fit",),
     # From XGBoost
     "ranker(objective='rank:map').fit(X, y, group=[60])": (
         "Did you mean 'lambdarank'",
@@ -653,7 +801,10 @@ def test_a_mistake_is_answered(mistake):
         warnings.simplefilter("always")
         try:
             eval(mistake, NAMES)
-        except (AttributeError, LookupError, OSError, TypeError, ValueError) as error:
+        except (
+            *(AttributeError, LookupError, MemoryError, OSError, TypeError),
+            ValueError,
+        ) as error:
             answer = str(error)
         else:
             answer = "\n".join(str(warning.message) for warning in caught)
@@ -669,7 +820,32 @@ def test_what_is_not_a_mistake():
         cv(BINARY, data(), 2, early_stopping_rounds=False)
         train(BINARY, data(), 2, early_stopping_rounds=False)
         classifier().fit(X, y, eval_set=(X, y), callbacks=(log_evaluation(0),))
-        train(BINARY, data(), 2, feval=lambda predicted, rows: ("a", 1.0, True))
+        metric = {"feval": lambda predicted, rows: ("a", 1.0, True)}
+        train(BINARY, data(), 2, [data()], **metric)
+        train(BINARY, data(), 2, early_stopping_rounds=1, **metric)
+        train(BINARY, data(), 2, keep_training_booster=True, **metric)
+        for options in ({"folds": 2}, {"early_stopping_round": 1}):
+            small = classifier(min_child_samples=5, **options)
+            small.fit(X, y, eval_metric="auc")
+        small.fit(X, y, eval_metric="auc", early_stopping_rounds=1)
+        # Metrics of the stages of a race are not the user's.
+        for strategy in ("all", "race"):
+            grid = {"num_leaves": [3, 7], "n_estimators": [2, 4]}
+            options = {"n_jobs": 1, "cv": 2, "strategy": strategy}
+            small = classifier(min_child_samples=5)
+            GridSearchCV(small, grid, scoring="roc_auc", **options).fit(X, y)
+
+
+def test_a_metric_that_a_search_passes_on_is_one_warning():
+    for search in (sklearn.model_selection.GridSearchCV, GridSearchCV):
+        grid, small = {"num_leaves": [3, 7]}, classifier(min_child_samples=5)
+        with pytest.warns(UserWarning, match="eval_metric has no effect") as caught:
+            search(small, grid, cv=2, n_jobs=1).fit(X, y, eval_metric="auc")
+        assert len(caught) == 1
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            searching = search(small, grid, cv=2, n_jobs=1)
+            searching.fit(X, y, eval_metric="auc", eval_set=[(X, y)])
 
 
 def test_a_data_set_shows_its_size():
@@ -683,6 +859,65 @@ def test_names_that_are_elsewhere_are_not_there(name):
     assert not hasattr(numbers, name)
     assert not hasattr(type(numbers), name)
     assert name not in dir(numbers)
+
+
+def test_the_line_for_labels_of_an_own_objective_is_right():
+    """Classes are those of the labels, which need not be 0 and 1."""
+    names = {"sklearn": __import__("sklearn.metrics"), "X": X}
+    three = np.array(["b", "c", "a"])[np.digitize(X[:, 0], [-0.5, 0.5])]
+
+    def softmax(y, scores):
+        p = np.exp(scores - scores.max(axis=1, keepdims=True))
+        p /= p.sum(axis=1, keepdims=True)
+        return p - (y[:, None] == np.arange(3)), 2 * p * (1 - p)
+
+    for target, objective in ((sex, own.objective), (three, softmax)):
+        fitted = LGBMClassifier(objective=objective, n_jobs=1).fit(X, target)
+        with pytest.raises(ValueError, match="raw scores and not labels") as caught:
+            fitted.score(X, target)
+        first, then = (
+            str(caught.value).rstrip(".").partition("example ")[2].split(", then ")
+        )
+        scope = {**names, "model": fitted, "y": target}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            exec(first, scope)
+        assert eval(then, scope) > 0.8
+
+
+def test_the_score_of_an_own_objective_with_a_link():
+    counts = np.floor(np.exp(2 + X[:, 0]))
+
+    def poisson(y, scores):
+        return np.exp(scores) - y, np.exp(scores)
+
+    def squares(y, scores):
+        return scores - y, np.ones_like(y)
+
+    fitted = LGBMRegressor(objective=poisson, min_child_samples=5).fit(X, counts)
+    with pytest.warns(UserWarning, match="seem to be transformed") as caught:
+        assert fitted.score(X, counts) < 0
+    line = str(caught[0].message).rstrip(".").partition("so compute ")[2]
+    scope = {"sklearn": __import__("sklearn.metrics"), "numpy": np, "model": fitted}
+    assert eval(line, {**scope, "X": X, "y": counts}) > 0.9
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for n_rounds, target in ((1, r), (100, r), (1, counts), (100, counts)):
+            fitted = LGBMRegressor(objective=squares, n_estimators=n_rounds)
+            score = fitted.fit(X, target).score(X, target)
+            assert (score > 0.4) == (n_rounds > 1)
+
+
+def test_columns_that_are_several_targets_do_not_warn():
+    labels = np.column_stack([y, 1 - y, y])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for target in (labels, labels == 1, labels * 1.0, pd.DataFrame(labels == 1)):
+            fitted = classifier().fit(X, target)
+            assert fitted.predict(X).shape == (60, 3)
+            assert (fitted.predict(X) == labels).all()
+        soft = classifier(objective="cross_entropy").fit(X, one_hot * 1.0)
+        assert soft.classes_.tolist() == [0, 1, 2]
 
 
 def test_refit_of_an_estimator_is_an_option():

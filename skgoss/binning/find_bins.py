@@ -429,7 +429,8 @@ class _Search(NamedTuple):
         n_values = n_values_of(columns, n_rows)
         n_threads = team(n_values.sum(), self.n_threads)
         room = int(n_values.max())
-        n_scratch = bin_bounds.scratch_size(n_features, n_threads, room)
+        is_weighted = self.sample.weight is not None
+        n_scratch = bin_bounds.scratch_size(n_features, n_threads, room, is_weighted)
         scratch = np.empty(n_scratch, dtype=np.uint64)
         # All bins but that of zero and the last ones on both sides have enough rows.
         n_full = n_values // max(self.settings.min_data_in_bin, 1)

@@ -9,7 +9,9 @@ NAN_IS_MISSING: int
 NAN_IS_UNSEEN: int
 ZERO_BOUND: float
 
-def scratch_size(n_features: int, n_threads: int, n_values: int) -> int: ...
+def scratch_size(
+    n_features: int, n_threads: int, n_values: int, weighted: bool,
+) -> int: ...
 
 def find_bounds(
     columns: object, rows: NDArray[np.int64] | None, position: NDArray[np.int32] | None,

@@ -40,8 +40,8 @@ REASONS = {
 REASON_OF = {name: reason for reason, names in REASONS.items() for name in names}
 
 OF_FILES = (
-    "For data files: in `params` of `Dataset`, `train`, `cv` and `Booster`. Estimators"
-    " read no files. See [text-files.md](text-files.md)."
+    "For [text files](text-files.md), in `params` of `Dataset`, `train`, `cv` and"
+    " `Booster`."
 )
 
 # Remarks on names that are available.
@@ -49,24 +49,24 @@ REMARKS = {
     "EarlyStopException": "Also in `skgoss.callback`.",
     "verbosity": "The default is -1: nothing is printed.",
     "class_weight": "'balanced' counts rows by their weights. Classifiers only.",
-    "objective": "See [parameters.md](parameters.md).",
+    "objective": "[All objectives](objectives.md).",
     "eval_set": "Not deprecated.",
     "init_model": "An estimator, a `Booster` or the path of a file.",
-    "group": "Or `qid`: the query of each row; queries may be mixed.",
+    "group": "Or `qid`, the query of each row, in any order.",
     "eval_group": "Or `eval_qid`.",
-    "validate_features": "For models of LightGBM's files; names are checked anyway for"
-    " all others.",
-    "callbacks": "See [evaluation.md](evaluation.md#callbacks-and-the-progress-bar).",
+    "validate_features": "Only affects models of LightGBM's files. Others always check"
+    " names.",
+    "callbacks": "[Callbacks](evaluation.md#callbacks-and-the-progress-bar).",
     **dict.fromkeys(
         (
             *("plot_importance", "plot_metric", "plot_split_value_histogram"),
             *("plot_tree", "create_tree_digraph"),
         ),
-        "See [plots.md](plots.md).",
+        "[Plots](plots.md).",
     ),
     **dict.fromkeys(
         [f"Dask{name}" for name in ESTIMATORS[1:]],
-        "Also in `skgoss.dask`. See [dask.md](dask.md).",
+        "Also in `skgoss.dask`: [Dask](dask.md).",
     ),
     "sklearn": "A module with the estimators.",
     "callback": "A module with the callbacks.",
@@ -274,7 +274,7 @@ def attribute_rows_of_objects() -> Iterator[Row]:
     for owner, names in theirs.items():
         for name in sorted(names):
             is_here = name in ours[owner]
-            remark = REMARKS.get(name, "") if is_here else reason(f"{owner}.{name}")
+            remark = "" if is_here else reason(f"{owner}.{name}")
             yield f"`{owner}.{name}`", SAME if is_here else ABSENT, remark
 
 
@@ -292,17 +292,16 @@ def calls(module: Any) -> dict[str, Callable[..., Any]]:
 
 
 def call_rows() -> Iterator[Row]:
-    """Each call: its arguments that are the same, those that are not, those added."""
+    """Each call, its arguments that are missing, and those added."""
     theirs, ours = calls(lightgbm), calls(skgoss)
     for name, function in theirs.items():
         if name not in ours:
             yield f"`{name}`", ABSENT, reason(name)
             continue
         wanted, known = list(arguments(function)), list(arguments(ours[name]))
-        same = [argument for argument in wanted if argument in known]
         added = [argument for argument in known if argument not in wanted]
         remark = f"Also {cell(added)}." if added else ""
-        yield f"`{name}({', '.join(same)})`", SAME, remark
+        yield f"`{name}()`", SAME, remark
         for argument in wanted:
             if argument not in known:
                 yield f"`{name}({argument})`", ABSENT, reason(argument)
@@ -334,7 +333,7 @@ def called(name: str, theirs: list[str], ours: list[str], remark: str) -> Row:
         raise AssertionError(f"{name} takes {ours}, LightGBM's {theirs}")
     if ours[n_theirs:]:
         remark = f"Also {cell(ours[n_theirs:])}."
-    return f"`{name}({', '.join(theirs)})`", SAME, remark
+    return f"`{name}()`", SAME, remark
 
 
 def markdown() -> str:
@@ -351,8 +350,8 @@ def markdown() -> str:
     head = (
         "# All names of LightGBM's Python API\n\nEvery public name of"
         f" LightGBM's Python API ({lightgbm.__version__}), and whether skgoss\nhas it."
-        " Commas separate the names of one parameter. A parameter that is not\n"
-        "available has no effect and gives an `UnusedParameterWarning`.\n\n"
+        " Commas separate the names of one parameter. Functions and\nmethods have all"
+        " arguments of LightGBM's.\n\n"
         "<!-- `python docs/names.py` writes this page. -->\n"
     )
     return head + "".join(map(section, sections, sections.values()))

@@ -44,23 +44,22 @@ LIBRARIES = {
 # Where the same name, or none, needs a word.
 REMARKS = {
     ("HistGradientBoosting", "loss"): (
-        "`objective`; the name is accepted, with the values 'regression',"
-        " 'regression_l1', 'poisson', 'quantile', ..."
+        "`objective` (both work): 'regression', 'regression_l1', 'poisson',"
+        " 'quantile', ..."
     ),
     ("HistGradientBoosting", "interaction_cst"): "`interaction_constraints`",
     ("HistGradientBoosting", "early_stopping"): (
-        "`early_stopping_round`: a number of rounds; off by default"
+        "`early_stopping_round`, a number of rounds"
     ),
     ("HistGradientBoosting", "max_features"): "`colsample_bynode`",
     ("XGBoost", "objective"): (
-        "`objective`, with the values 'regression', 'binary', 'multiclass',"
-        " 'lambdarank', ..."
+        "`objective`: 'regression', 'binary', 'multiclass', 'lambdarank', ..."
     ),
-    ("XGBoost", "max_depth"): "`max_depth`, and `num_leaves`, which is 31 by default",
+    ("XGBoost", "max_depth"): "`max_depth`, and `num_leaves` (31 by default)",
     ("XGBoost", "min_child_weight"): (
-        "`min_child_weight`, and `min_child_samples`, which XGBoost does not have"
+        "`min_child_weight`, and `min_child_samples` (20 by default)"
     ),
-    ("XGBoost", "alpha"): "`reg_alpha`; here, `alpha` is the level of quantiles",
+    ("XGBoost", "alpha"): "`reg_alpha`; in skgoss, `alpha` is a quantile level",
     ("XGBoost", "subsample"): "`subsample`, **with `subsample_freq=1`**",
     ("XGBoost", "device"): "Fits run on CPUs",
     ("CatBoost", "subsample"): "`subsample`, **with `subsample_freq=1`**",
@@ -68,32 +67,30 @@ REMARKS = {
 }
 LINES = {
     "HistGradientBoosting": (
-        "Use `LGBMClassifier` and `LGBMRegressor` in place of"
-        " `HistGradientBoostingClassifier` and `HistGradientBoostingRegressor`. Both"
-        " grow trees of at most 31 leaves with at least 20 rows. Columns of strings and"
-        " categories need no `categorical_features`, and early stopping is off by"
-        " default."
+        "Replace `HistGradientBoostingClassifier` by `LGBMClassifier`, and"
+        " `HistGradientBoostingRegressor` by `LGBMRegressor`. Both libraries grow trees"
+        " of at most 31 leaves with at least 20 rows. Columns of strings and categories"
+        " need no `categorical_features`. Early stopping is off by default."
     ),
     "XGBoost": (
-        "Use `LGBMClassifier`, `LGBMRegressor` and `LGBMRanker` in place of"
-        " `XGBClassifier`, `XGBRegressor` and `XGBRanker`, and `Dataset` in place of"
-        " `DMatrix`. Trees grow leaf-wise instead of level-wise, and defaults differ."
+        "Replace `XGBClassifier` by `LGBMClassifier` and so on, and `DMatrix` by"
+        " `Dataset`. Trees grow leaf-wise instead of level-wise. Labels may be strings."
         " `LGBMClassifier(max_depth=6, num_leaves=64, learning_rate=0.3, reg_lambda=1,"
-        " min_child_samples=1)` is closest to `XGBClassifier()`. Labels may be strings."
+        " min_child_weight=1, min_child_samples=1)` has XGBoost's defaults."
     ),
     "CatBoost": (
-        "Use `LGBMClassifier` and `LGBMRegressor` in place of `CatBoostClassifier` and"
-        " `CatBoostRegressor`, and `Dataset` in place of `Pool`. Trees are not"
-        " symmetric, and splits on categorical columns use sets of categories instead"
-        " of target statistics. The defaults are faster and less accurate than"
-        ' CatBoost\'s; [`preset="accurate"`](accuracy.md) is closest to them.'
+        "Replace `CatBoostClassifier` by `LGBMClassifier` and so on, and `Pool` by"
+        " `Dataset`. Trees grow leaf-wise instead of symmetrically, and splits on"
+        " categorical columns use sets of categories instead of target statistics. The"
+        " defaults are faster and less accurate than CatBoost's."
+        ' [`preset="accurate"`](accuracy.md) is faster and more accurate.'
     ),
 }
 SAME = "the same"
 HEAD = """# Migrate from XGBoost, CatBoost or HistGradientBoosting
 
-The options of three other libraries, and what to use instead. In code, an unknown name
-has no effect, and a warning gives the same advice.
+The options of three libraries, and what to use instead. An unknown name has no effect,
+and its warning gives the same advice.
 
 <!-- `python docs/other_libraries.py` writes this page. -->
 """
@@ -107,7 +104,7 @@ def here(library: str, name: str) -> str:
         if name == option.name:
             return SAME
         if name in option.aliases:
-            return f"`{option.name}`; the name is accepted"
+            return f"`{option.name}` (both work)"
     return said(FIT_HINTS[name])
 
 
@@ -125,19 +122,22 @@ def said(sentence: str) -> str:
     return re.sub(r"[\w='.]*[\w']", marked, instead)
 
 
+def fill(paragraph: str) -> str:
+    return textwrap.fill(paragraph, 100, break_on_hyphens=False)
+
+
 def section(library: str) -> str:
     """The names that stay, and a table of the others by what to use instead."""
     by_counterpart: dict[str, list[str]] = {}
     for name in LIBRARIES[library].split():
         by_counterpart.setdefault(here(library, name), []).append(f"`{name}`")
-    same = textwrap.fill(f"Unchanged: {', '.join(by_counterpart.pop(SAME))}.", 100)
+    same = fill(f"Unchanged: {', '.join(by_counterpart.pop(SAME))}.")
     rows = "".join(
         f"| {', '.join(names)} | {counterpart} |\n"
         for counterpart, names in by_counterpart.items()
     )
-    line = textwrap.fill(LINES[library], 100)
     table = f"| {library} | skgoss |\n|---|---|\n{rows}"
-    return f"\n## {library}\n\n{line}\n\n{same}\n\n{table}"
+    return f"\n## {library}\n\n{fill(LINES[library])}\n\n{same}\n\n{table}"
 
 
 def markdown() -> str:

@@ -318,9 +318,9 @@ def _distribution(name: str, **options: Any) -> ObjectiveSpec:
     ``name`` is its name in `DISTRIBUTIONS`, and ``options`` are other attributes.
     """
     parameters = DISTRIBUTIONS[name].parameters
-    kind = "an accelerated failure time" if "task" in options else "a distribution"
+    kind = "AFT log-likelihood" if "task" in options else "log-likelihood"
     return ObjectiveSpec(
-        f"likelihood of {kind}; learns its {', '.join(parameters)}",
+        f"negative {kind}; learns {', '.join(parameters)}",
         metric="nll",
         link=name,
         self_concordance=lambda settings: np.array(
@@ -366,8 +366,7 @@ OBJECTIVES: dict[str, ObjectiveSpec] = {
     ),
     # R. C. Fair, "On the Robust Estimation of Econometric Models", 1974.
     "fair": ObjectiveSpec(
-        "nearly squared for errors well below `fair_c`, nearly linear for errors well"
-        " above",
+        "nearly squared for errors far below `fair_c`, nearly linear far above it",
         suits="any numbers, with outliers",
         option="fair_c",
         linear_above=20.0,
@@ -386,8 +385,8 @@ OBJECTIVES: dict[str, ObjectiveSpec] = {
     # W. K. Newey and J. L. Powell, "Asymmetric Least Squares Estimation and Testing",
     # Econometrica 55, 1987. At the level 0.5, it is 'regression'.
     "expectile": ObjectiveSpec(
-        "squared error, multiplied by `alpha` where predictions are too low and by"
-        " 1 - `alpha` where they are too high; predicts the expectile `alpha`",
+        "squared error, times `alpha` if the prediction is too low and 1 - `alpha` if"
+        " it is too high; predicts the expectile `alpha`",
         lightgbm="regression",
         option="alpha",
         has_level=True,
@@ -396,7 +395,7 @@ OBJECTIVES: dict[str, ObjectiveSpec] = {
         start=_expectile,
     ),
     "mape": ObjectiveSpec(
-        "absolute error, relative to the target",
+        "absolute error, relative to the target (to 1 if the target is smaller)",
         aliases=("mean_absolute_percentage_error",),
         learns_roots=True,
         start=lambda rows, settings: rows.percentile(0.5, _relative_weight(rows.y)),

@@ -145,7 +145,7 @@ _NAMES_WITHOUT_EFFECT = {
     "Estimators count the labels in `y`. Only `train` and `cv` use it.": (
         "num_class num_classes"
     ),
-    "Only for data files. `fit` takes arrays and data frames.": (
+    "Only for LightGBM's file reader.": (
         "two_round two_round_loading use_two_round_loading header has_header"
         " pre_partition is_pre_partition save_binary is_save_binary"
         " is_save_binary_file precise_float_parser"
@@ -175,12 +175,12 @@ WITHOUT_EFFECT = _by_reason(_NAMES_WITHOUT_EFFECT)
 # LightGBM's options that do not exist here, with the reason. In LightGBM, they have no
 # effect if they are 0 or empty, and ``cegb_tradeoff`` has none without the others.
 _NAMES_NOT_AVAILABLE = {
-    "Feature costs (CEGB) are not supported, because they are hardly ever used. Set"
-    " `feature_contri` to make a column less likely to be used.": (
+    "Feature costs (CEGB) are not supported. To make a column less likely to be used,"
+    " set `feature_contri`.": (
         "cegb_tradeoff cegb_penalty_split cegb_penalty_feature_lazy"
         " cegb_penalty_feature_coupled"
     ),
-    "Files are CSV, TSV or LibSVM. Read other files yourself, and pass their rows.": (
+    "Text files are CSV, TSV or LibSVM. Read other formats yourself, and pass rows.": (
         "parser_config_file"
     ),
 }

@@ -26,6 +26,6 @@ def find_bounds(
 ) -> None: ...
 
 def find_nan(
-    columns: object, rows: NDArray[np.int64], position: NDArray[np.int32], n_rows: int,
-    n_threads: int, found_out: NDArray[np.uint8],
+    columns: object, rows: NDArray[np.int64] | None, position: NDArray[np.int32] | None,
+    n_rows: int, n_threads: int, found_out: NDArray[np.uint8],
 ) -> None: ...

@@ -817,8 +817,8 @@ cdef void scan_stored_body(
 
 
 def find_nan(
-    columns, const int64_t[::1] rows, const int32_t[::1] position, int64_t n_rows,
-    int n_threads, uint8_t[:, ::1] found_out,
+    columns, const int64_t[::1] rows or None, const int32_t[::1] position or None,
+    int64_t n_rows, int n_threads, uint8_t[:, ::1] found_out,
 ) -> None:
     """Find the columns that have NaN.
 

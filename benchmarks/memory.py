@@ -1,11 +1,13 @@
 """How much memory does a fit need, and how much does `estimate_memory` expect?
 
 Each fit runs in a new process. Its memory is the peak of the resident memory during
-`fit` minus that before.
+`fit` minus that before. Large arrays are returned to the system when they are freed:
+otherwise, after reading a file, glibc keeps up to 64 MB of them for later.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -64,6 +66,7 @@ def main() -> None:
     line.add_argument("--threads", nargs="+", type=int, default=[1, 2])
     line.add_argument("--scale", type=float, default=1.0, help="part of the rows")
     asked = line.parse_args()
+    os.environ["MALLOC_MMAP_THRESHOLD_"] = str(128 * 1024)
     rows = []
     for name in asked.shapes:
         for threads in asked.threads:

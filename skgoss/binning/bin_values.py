@@ -495,7 +495,7 @@ def bin_sparse_columns(
             positions,
             n_rows,
             _bin_search(chosen),
-            team(n_values_of(own, n_rows).sum(), n_threads),
+            team(int(n_values_of(own, n_rows).sum()), n_threads),
             start[edges],
         )
         listed_rows.list_columns(*arguments, None, None, None)

@@ -427,9 +427,10 @@ class _Search(NamedTuple):
         max_bin = int(self.max_bin[0])
         n_rows, n_features = self.sample.size(columns), columns.n_features
         n_values = n_values_of(columns, n_rows)
-        n_threads = team(n_values.sum(), self.n_threads)
+        n_threads = team(int(n_values.sum()), self.n_threads)
         room = int(n_values.max())
-        n_scratch = bin_bounds.scratch_size(n_features, n_threads, room)
+        is_weighted = self.sample.weight is not None
+        n_scratch = bin_bounds.scratch_size(n_features, n_threads, room, is_weighted)
         scratch = np.empty(n_scratch, dtype=np.uint64)
         # All bins but that of zero and the last ones on both sides have enough rows.
         n_full = n_values // max(self.settings.min_data_in_bin, 1)
@@ -601,7 +602,7 @@ def _count_nonzero(
         used_rows.size(columns),
         settings.min_child_samples,
         not settings.use_missing or settings.zero_as_missing,
-        team(n_values_of(columns, columns.n_rows).sum(), n_threads),
+        team(int(n_values_of(columns, columns.n_rows).sum()), n_threads),
         count,
     )
     return count

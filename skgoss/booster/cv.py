@@ -325,7 +325,7 @@ def _are_classes(label: NDArray[Any], objective: Any, nfold: int) -> bool:
         name = canonical_name(objective)
         if OBJECTIVES[name].task == "classification":
             return True
-    return np.unique(label, return_counts=True)[1].min() >= nfold
+    return bool(np.unique(label, return_counts=True)[1].min() >= nfold)
 
 
 # --- Fits -----------------------------------------------------------------------------

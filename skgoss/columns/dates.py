@@ -46,8 +46,9 @@ def are_dates(series: Series) -> bool:
     if are_objects(series):
         present = [value for value in series.to_list() if not is_missing(value)]
         return bool(present) and all(map(_is_date, present))
-    is_unknown = dtype == nw.Unknown and isinstance(series, nw.Series)
-    return is_unknown and series.to_numpy().dtype.kind == "M"
+    if dtype != nw.Unknown or isinstance(series, ArrayColumn):
+        return False
+    return series.to_numpy().dtype.kind == "M"
 
 
 def _is_date(value: Any) -> bool:

@@ -75,7 +75,7 @@ def class_weights(
             number, weight = partition.all_gather(number), partition.all_gather(weight)
         mass = np.bincount(number, weight, minlength=len(labels))
         present = mass > 0
-        wanted = mass.sum() / max(present.sum(), 1)
+        wanted = mass.sum() / max(int(present.sum()), 1)
         return np.divide(wanted, mass, out=np.zeros_like(mass), where=present)
     if not isinstance(class_weight, Mapping):
         raise ValueError(

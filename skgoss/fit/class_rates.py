@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,6 +57,7 @@ def _weights(rows: Rows, n_classes: int) -> NDArray[np.float64]:
 
     A row with soft labels counts for each class with its probability.
     """
+    of_rank: NDArray[Any]
     if rows.target.ndim == 2:
         weight = 1.0 if rows.weight is None else rows.weight[:, None]
         of_rank = (weight * rows.target).sum(axis=0)

@@ -56,7 +56,7 @@ HELD_OUT_BYTES = 24
 FRAGMENTATION = 2.2
 # The part of the columns of a CSR matrix, which are made some at a time, whose memory
 # stays in the process when it is freed. Measured: from none to all.
-KEPT_OF_SPAN = 0.5
+KEPT_OF_SPAN = 1 / 3
 # The rows that are binned to see how many bytes a row takes.
 SAMPLED_ROWS = 20_000
 # Folds of a splitter that does not say how many it makes.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,7 +94,7 @@ class ScorerMetric(CustomMetric):
 
     def _advice(self) -> str:
         """What to pass instead of a scorer that needs to know the positive label."""
-        scorer, labels = self.function, self.classes
+        scorer, labels = cast("Any", self.function), self.classes
         assert labels is not None
         options = [scorer._score_func.__name__, f"pos_label={labels.tolist()[-1]!r}"]
         if scorer._response_method != "predict":

@@ -253,8 +253,9 @@ def _fit(ax: Axes, width: float, height: float, resized: Figure | None) -> float
     drawing first.
     """
     if resized is not None:
-        size = np.array([width, height]) / 72
-        resized.set_size_inches(size * min(1, _LARGEST / size.max()))
+        inches = width / 72, height / 72
+        scale = min(1, _LARGEST / max(inches))
+        resized.set_size_inches((scale * inches[0], scale * inches[1]))
     ax.set(xlim=(0, width), ylim=(height, 0), aspect="equal")
     ax.set_axis_off()
     bounds = ax.get_window_extent()

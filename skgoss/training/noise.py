@@ -116,7 +116,7 @@ class EqualRows:
         self.keys, self.group = np.unique(keys, return_inverse=True)
         is_alone = rows.collectives.n_ranks == 1
         self.are_distinct = is_alone and len(self.keys) == len(keys)
-        n_rows = len(keys) if frequency is None else int(self.frequency.sum())
+        n_rows = len(keys) if self.frequency is None else int(self.frequency.sum())
         n_rows = rows.collectives.total(n_rows)
         self.n_bits = _SUM_BITS - n_rows.bit_length()
         weight = rows.weight if frequency is None else None

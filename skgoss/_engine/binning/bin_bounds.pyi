@@ -9,7 +9,9 @@ NAN_IS_MISSING: int
 NAN_IS_UNSEEN: int
 ZERO_BOUND: float
 
-def scratch_size(n_features: int, n_threads: int, n_values: int) -> int: ...
+def scratch_size(
+    n_features: int, n_threads: int, n_values: int, weighted: bool,
+) -> int: ...
 
 def find_bounds(
     columns: object, rows: NDArray[np.int64] | None, position: NDArray[np.int32] | None,
@@ -24,6 +26,6 @@ def find_bounds(
 ) -> None: ...
 
 def find_nan(
-    columns: object, rows: NDArray[np.int64], position: NDArray[np.int32], n_rows: int,
-    n_threads: int, found_out: NDArray[np.uint8],
+    columns: object, rows: NDArray[np.int64] | None, position: NDArray[np.int32] | None,
+    n_rows: int, n_threads: int, found_out: NDArray[np.uint8],
 ) -> None: ...

@@ -38,7 +38,6 @@ NAN_IS_UNSEEN: int = 3
 ZERO_BOUND: float = ZERO
 
 cdef enum:
-    SCRATCH_PER_VALUE = 4
     # The number of columns that are read together, because a cache line of row-major data holds
     # values of several columns. It is larger for several threads, each of which sorts a column, and
     # if there are few values. It is limited, because new memory costs as much time as sorting.
@@ -63,14 +62,21 @@ cdef Py_ssize_t group_size(
     return min(n_features, (n + n_threads - 1) // n_threads * n_threads)
 
 
-def scratch_size(Py_ssize_t n_features, int n_threads, int64_t n_values) -> int:
+def scratch_size(
+    Py_ssize_t n_features, int n_threads, int64_t n_values, bint weighted
+) -> int:
     """The 64-bit numbers that ``find_bounds`` needs for columns of at most ``n_values`` values.
 
-    These are the values of a group of columns, and four arrays to sort a column for each thread:
+    These are the values of a group of columns, and arrays to sort a column for each thread:
     `split_scratch`.
     """
     cdef Py_ssize_t n_columns = group_size(n_features, n_threads, n_values)
-    return n_columns * whole_blocks(n_values) + SCRATCH_PER_VALUE * n_threads * n_values
+    return n_columns * whole_blocks(n_values) + n_threads * sort_size(n_values, weighted)
+
+
+cdef inline int64_t sort_size(int64_t n_values, bint weighted) noexcept nogil:
+    """The 64-bit numbers that a thread needs to sort values, with or without their weights."""
+    return (4 if weighted else 2) * n_values
 
 
 cdef inline int64_t whole_blocks(int64_t n) noexcept nogil:
@@ -254,7 +260,7 @@ cdef Side distinct_values(
     cdef Side side
     cdef const uint64_t* key = scratch.key
     cdef int64_t* end = <int64_t*> scratch.key_swap + n_before
-    cdef double* mass = scratch.mass_swap + n_before
+    cdef double* mass = scratch.mass_swap + n_before if weighted else NULL
     cdef int64_t at = -1
     cdef int64_t i
     side.total = 0.0 if weighted else last - first
@@ -653,7 +659,9 @@ cdef void find_body(void* context, Py_ssize_t number, Py_ssize_t end, int thread
         &loop.inputs, j, loop.values + number * BLOCK, loop.n_columns * BLOCK, loop.position,
         loop.weight, loop.n_rows, loop.total, loop.rule,
         loop.has_nan != NULL and loop.has_nan[j], forced_of(loop, j),
-        split_scratch(loop.scratch + thread * SCRATCH_PER_VALUE * loop.room, loop.room),
+        split_scratch(
+            loop.scratch + thread * sort_size(loop.room, loop.weight != NULL), loop.room,
+            loop.weight != NULL),
         loop.bounds + loop.bounds_start[j], &loop.n_bounds[j], &loop.missing_type[j],
         &loop.n_occupied[j], &loop.range[2 * j], &loop.zero_share[j])
 
@@ -682,7 +690,7 @@ def find_bounds(
     - ``bounds_start``, (n_features + 1,): where the room for the bounds of a column begins in
       ``bounds_out``: max_bin numbers, or 2 * max_bin if the user passes some.
     - ``room``: at least the number of values read of any column.
-    - ``scratch_out``, (scratch_size(n_features, n_threads, room),): work space.
+    - ``scratch_out``, (scratch_size(n_features, n_threads, room, weighted),): work space.
     - ``bounds_out``, (bounds_start[-1],): upper bounds of the bins of numbers, the last one
       infinite.
     - ``n_bounds_out``, ``n_occupied_out``, (n_features,): the number of bounds, and the number of
@@ -711,7 +719,8 @@ def find_bounds(
     loop.first, loop.room, loop.scratch = 0, room, &scratch_out[0]
     # Sparse columns are not read in groups, and need no room for their values.
     n_group = group_size(n_features, n_threads, room) if has_dense(&loop) else n_features
-    loop.values = <double*> (loop.scratch + SCRATCH_PER_VALUE * n_threads * room)
+    loop.values = <double*> (
+        loop.scratch + n_threads * sort_size(room, weight is not None))
     loop.bounds_start, loop.bounds, loop.n_bounds = (
         &bounds_start[0], &bounds_out[0], &n_bounds_out[0])
     loop.missing_type, loop.n_occupied = &missing_type_out[0], &n_occupied_out[0]
@@ -735,10 +744,12 @@ cdef inline Forced forced_of(const BoundsLoop* loop, Py_ssize_t column) noexcept
         loop.forced_start[column + 1] - start)
 
 
-cdef SortScratch split_scratch(uint64_t* room, int64_t n) noexcept nogil:
-    """Divide a thread's memory among the arrays for n values."""
-    return SortScratch(
-        room, room + n, <double*> (room + 2 * n), <double*> (room + 3 * n))
+cdef SortScratch split_scratch(uint64_t* room, int64_t n, bint weighted) noexcept nogil:
+    """Divide a thread's memory, `sort_size`, among the arrays for n values."""
+    cdef double* mass = <double*> (room + 2 * n)
+    if not weighted:
+        return SortScratch(room, room + n, NULL, NULL)
+    return SortScratch(room, room + n, mass, mass + n)
 
 
 # ------------------------------------------------------------------ NaN
@@ -806,8 +817,8 @@ cdef void scan_stored_body(
 
 
 def find_nan(
-    columns, const int64_t[::1] rows, const int32_t[::1] position, int64_t n_rows,
-    int n_threads, uint8_t[:, ::1] found_out,
+    columns, const int64_t[::1] rows or None, const int32_t[::1] position or None,
+    int64_t n_rows, int n_threads, uint8_t[:, ::1] found_out,
 ) -> None:
     """Find the columns that have NaN.
 

@@ -228,7 +228,7 @@ cdef class TreeGrower:
         uint64_t round_index, int n_rounds, evaluation_rows: Sequence[Any] = (),
         evaluation_scores: Sequence[Sequence[NDArray[np.float64]]] = (),
         check: Callable[[], None] | None = None, list leaf_models=None,
-    ) -> int:
+    ) -> tuple[int, bool]:
         """Grow the trees of several rounds, each on the derivatives at the scores before it.
 
         Returns the number of rounds that have a split, and whether the next one has failed. A round

@@ -142,7 +142,7 @@ _NAMES_WITHOUT_EFFECT = {
     "Histograms are kept only for leaves that may still be split.": (
         "histogram_pool_size hist_pool_size"
     ),
-    "Only `train` and `cv` use it. Estimators count the labels in `y`.": (
+    "Used only by `train` and `cv`. Estimators count the labels in `y`.": (
         "num_class num_classes"
     ),
     "Only for LightGBM's file reader.": (

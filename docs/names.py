@@ -349,7 +349,7 @@ def markdown() -> str:
     }
     head = (
         "# All names of LightGBM's Python API\n\nThis page lists every public name in"
-        f" LightGBM's Python API ({lightgbm.__version__})\nand shows whether skgoss has"
+        f" LightGBM's Python API ({lightgbm.__version__})\nand whether skgoss provides"
         " it. Commas separate the aliases of a\nparameter. Functions and methods accept"
         " all of LightGBM's arguments.\n\n"
         "<!-- `python docs/names.py` writes this page. -->\n"

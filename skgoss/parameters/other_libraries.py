@@ -181,9 +181,7 @@ _NAMES_NOT_AVAILABLE = {
         " cegb_penalty_feature_coupled"
     ),
     "Text files are CSV, TSV or LibSVM. Read other formats yourself and pass the"
-    " rows.": (
-        "parser_config_file"
-    ),
+    " rows.": ("parser_config_file"),
 }
 NOT_AVAILABLE = _by_reason(_NAMES_NOT_AVAILABLE)
 

@@ -51,11 +51,11 @@ REMARKS = {
     "class_weight": "'balanced' counts rows by their weights. Classifiers only.",
     "objective": "[All objectives](objectives.md).",
     "eval_set": "Not deprecated.",
-    "init_model": "An estimator, a `Booster` or the path of a file.",
+    "init_model": "An estimator, a `Booster` or the path to a file.",
     "group": "Or `qid`, the query of each row, in any order.",
     "eval_group": "Or `eval_qid`.",
-    "validate_features": "Only affects models of LightGBM's files. Others always check"
-    " names.",
+    "validate_features": "Only affects models from LightGBM's files. Other models"
+    " always check names.",
     "callbacks": "[Callbacks](evaluation.md#callbacks-and-the-progress-bar).",
     **dict.fromkeys(
         (
@@ -70,7 +70,7 @@ REMARKS = {
     ),
     "sklearn": "A module with the estimators.",
     "callback": "A module with the callbacks.",
-    "register_logger": "Messages go through `logging.getLogger('skgoss')`.",
+    "register_logger": "Messages go to `logging.getLogger('skgoss')`.",
 }
 
 Row = tuple[str, str, str]
@@ -96,7 +96,7 @@ def section(title: str, rows: Iterable[Row]) -> str:
     lines = [HEAD, ("---",) * len(HEAD), *others] if others else []
     table = "".join(f"| {' | '.join(line)} |\n".replace("  ", " ") for line in lines)
     paragraph = textwrap.fill(
-        f"The same: {same}.", 100, break_long_words=False, break_on_hyphens=False
+        f"Same in skgoss: {same}.", 100, break_long_words=False, break_on_hyphens=False
     )
     return f"\n## {title}\n\n{paragraph}\n" + (f"\n{table}" if table else "")
 
@@ -193,7 +193,7 @@ def argument_row(method: str, name: str) -> Row:
 
 
 def only(classes: list[str]) -> str:
-    return "" if len(classes) == len(ESTIMATORS) else f"In {', '.join(classes)}."
+    return "" if len(classes) == len(ESTIMATORS) else f"Only in {', '.join(classes)}."
 
 
 # --- Attributes and methods -----------------------------------------------------------
@@ -300,7 +300,7 @@ def call_rows() -> Iterator[Row]:
             continue
         wanted, known = list(arguments(function)), list(arguments(ours[name]))
         added = [argument for argument in known if argument not in wanted]
-        remark = f"Also {cell(added)}." if added else ""
+        remark = f"Also accepts {cell(added)}." if added else ""
         yield f"`{name}()`", SAME, remark
         for argument in wanted:
             if argument not in known:
@@ -332,7 +332,7 @@ def called(name: str, theirs: list[str], ours: list[str], remark: str) -> Row:
     if theirs != ours[:n_theirs]:
         raise AssertionError(f"{name} takes {ours}, LightGBM's {theirs}")
     if ours[n_theirs:]:
-        remark = f"Also {cell(ours[n_theirs:])}."
+        remark = f"Also accepts {cell(ours[n_theirs:])}."
     return f"`{name}()`", SAME, remark
 
 
@@ -348,10 +348,10 @@ def markdown() -> str:
         "Callbacks": callback_rows(),
     }
     head = (
-        "# All names of LightGBM's Python API\n\nEvery public name of"
-        f" LightGBM's Python API ({lightgbm.__version__}), and whether skgoss\nhas it."
-        " Commas separate the names of one parameter. Functions and\nmethods have all"
-        " arguments of LightGBM's.\n\n"
+        "# All names of LightGBM's Python API\n\nThis page lists every public name in"
+        f" LightGBM's Python API ({lightgbm.__version__})\nand whether skgoss provides"
+        " it. Commas separate the aliases of a\nparameter. Functions and methods accept"
+        " all of LightGBM's arguments.\n\n"
         "<!-- `python docs/names.py` writes this page. -->\n"
     )
     return head + "".join(map(section, sections, sections.values()))

@@ -42,7 +42,7 @@ _NEEDS = re.compile(
     r"|``pip install (?P<example>[^`]+)``\.\n\"{3}",
     re.M,
 )
-_TOLERANCE = re.compile(r"numbers of all pages may differ by up to (\d+)%")
+_TOLERANCE = re.compile(r"numbers on all pages may differ by up to (\d+)%")
 _NUMBER = re.compile(r"-?\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?")
 
 

@@ -143,7 +143,7 @@ _NAMES_WITHOUT_EFFECT = {
     "Histograms are kept only for leaves that may still be split.": (
         "histogram_pool_size hist_pool_size"
     ),
-    "Estimators count the labels in `y`. Only `train` and `cv` use it.": (
+    "Used only by `train` and `cv`. Estimators count the labels in `y`.": (
         "num_class num_classes"
     ),
     "Only for LightGBM's file reader.": (
@@ -168,7 +168,7 @@ _NAMES_WITHOUT_EFFECT = {
         "pred_early_stop pred_early_stop_freq pred_early_stop_margin"
         " predict_disable_shape_check"
     ),
-    "Only for `Booster.refit`.": "refit_decay_rate",
+    "Only applies to `Booster.refit`.": "refit_decay_rate",
     "Nothing is printed by default (an option of LightGBM before 3.3).": "silent",
 }
 WITHOUT_EFFECT = _by_reason(_NAMES_WITHOUT_EFFECT)
@@ -181,9 +181,8 @@ _NAMES_NOT_AVAILABLE = {
         "cegb_tradeoff cegb_penalty_split cegb_penalty_feature_lazy"
         " cegb_penalty_feature_coupled"
     ),
-    "Text files are CSV, TSV or LibSVM. Read other formats yourself, and pass rows.": (
-        "parser_config_file"
-    ),
+    "Text files are CSV, TSV or LibSVM. Read other formats yourself and pass the"
+    " rows.": ("parser_config_file"),
 }
 NOT_AVAILABLE = _by_reason(_NAMES_NOT_AVAILABLE)
 

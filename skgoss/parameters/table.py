@@ -1431,7 +1431,7 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             False,
             BOOL,
             """
-            Has no effect: the layout in memory never changes the model.
+            Has no effect: the memory layout never changes the model.
             """,
         ),
         _option(
@@ -1439,7 +1439,7 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             False,
             BOOL,
             """
-            Has no effect: the layout in memory never changes the model.
+            Has no effect: the memory layout never changes the model.
             """,
         ),
     ),

@@ -82,7 +82,7 @@ early stopping without an evaluation set:
     training/rows_are_held_out_where_no_set_is_given
 early stopping in pipelines: estimators/early_stopping_in_a_search_in_a_pipeline
     an_evaluation_set_that_the_pipeline_transforms
-query ids of rows: estimators/queries_may_lie_in_any_order
+query IDs of rows: estimators/queries_may_lie_in_any_order
     ranker_in_a_search_with_marks_and_groups
 long queries: estimators/a_query_of_twenty_thousand_documents
 only in skgoss: estimators/scorer_is_scikit_learn_s_ndcg
@@ -93,8 +93,8 @@ misspelled options: parameters/unknown_name_is_kept_with_a_warning
     set_params_refuses_unknown_names
 unknown metrics: objectives/unknown_names_have_no_effect names_of_other_libraries
     fit/early_stopping_by_unknown_metrics_is_refused
-columns of dates: fit/it_is_a_fit_of_more_columns
-columns of strings: columns/text_that_is_not_a_category
+date columns: fit/it_is_a_fit_of_more_columns
+string columns: columns/text_that_is_not_a_category
     fit/values_count_and_not_their_container
 distributions: objectives/the_loss_is_that_of_scipy
 survival: objectives/survival_functions_fall_from_1_and_their_quantiles_lie_on_them
@@ -122,18 +122,19 @@ strings in polars and Arrow: fit/values_count_and_not_their_container
 missing targets with a data frame: users/y_must_be_finite
 ignored aliases: parameters/alias_resolves_at_once
 the list in eval_metric: objectives/words_come_once_in_their_order_and_the_list_is_kept
-history of a model that ends early: training/history_is_as_long_as_the_model
-the training set alone, with two metrics: training/the_training_set_alone_stops_nothing
+history of a fit that ends early: training/history_is_as_long_as_the_model
+early stopping on the training set alone, with two metrics:
+    training/the_training_set_alone_stops_nothing
 weights of queries without relevant documents:
     estimators/weights_of_queries_without_relevant_documents
 max_drop=0: training/max_drop_0_means_no_limit
 verbosity: fit/early_stopping_tells_about_itself long_fits_show_a_bar_if_asked
 a ranker without queries: estimators/one_query_without_marks
 one class: estimators/one_class_is_learned
-weights with objectives of two arguments:
+weights with two-argument objectives:
     training/a_users_squared_error_is_the_built_in_one_with_weights
     booster/objectives_of_ones_own
-parameters of functions with defaults:
+function parameters with defaults:
     objectives/parameters_with_defaults_keep_them_unless_they_are_weights
 class_weight: columns/balanced_counts_weights_as_copies
     balanced_multiplies_sample_weight users/a_regressor_has_no_classes
@@ -176,11 +177,11 @@ data frames with whole numbers as column names:
     users/columns_named_by_whole_numbers_have_no_names
 fractions in a categorical column: columns/numbers_that_are_not_whole_are_refused
     fit/fractions_in_a_prediction_are_not_categories
-column numbers in categorical_feature that do not exist: ./modules
-a `Dataset` without label: ./modules
-an array in predict, after a fit to categories of a frame:
+nonexistent column numbers in categorical_feature: ./modules
+a `Dataset` without labels: ./modules
+an array in predict, after a fit on a data frame with categories:
     users/arrays_hold_categories_and_not_codes
-training that cannot split any further:
+training when no split is left:
     training/a_fit_says_that_it_ended_before_the_rounds_asked_for
     callbacks_hear_of_rounds_in_which_no_tree_can_grow
 init_score: training/start_scores_continue_from_another_model
@@ -205,8 +206,8 @@ feature costs: users/costs_of_features
 'lambdarank': objectives/steps_agree_with_the_reference
     a_query_of_weight_two_is_two_queries lambdarank_agrees_with_the_reference
     lambdarank_is_that_of_lightgbm
-labels of 'binary' in train: users/binary_labels
-'binary_logloss' of several classes: users/metrics_of_two_classes_for_several
+labels for 'binary' in train: users/binary_labels
+'binary_logloss' with several classes: users/metrics_of_two_classes_for_several
 names in attributes: users/names_that_are_shown
 `model.refit(X, y)` of an estimator: users/refit_of_an_estimator_is_an_option
 refit of a Booster: users/refit_returns_a_model

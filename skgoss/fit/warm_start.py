@@ -15,7 +15,8 @@ from skgoss.utils.messages import warn
 
 # The options that may change between the fits: they do not change the rounds.
 _FREE = {"n_estimators", "warm_start", "n_jobs", "time_limit", "importance_type"}
-_FREE |= {"verbosity", "deterministic", "force_col_wise", "force_row_wise"}
+_FREE |= {"memory_limit", "verbosity", "deterministic", "force_col_wise"}
+_FREE |= {"force_row_wise"}
 
 
 def check(

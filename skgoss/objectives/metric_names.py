@@ -229,8 +229,15 @@ def _advice(
         or closest(word, known)
         or closest(word.removeprefix("mean_"), known)
     )
-    if not near or near[0] in names:
+    if near and near[0] in names:
         return did_you_mean(near)
+    if scorer_of is None and unknown in get_scorer_names():
+        return (
+            f" scikit-learn's scorer {unknown!r} needs an estimator with one target and"
+            " one prediction per row."
+        )
+    if not near:
+        return ""
     name = near[0]
     if name in instead:
         return f" For {name!r}, use {instead[name]}."

@@ -176,7 +176,8 @@ def test_time_limit_leaves_rounds_for_the_next_fit():
     with pytest.warns(UserWarning, match="time_limit"):
         model = estimator(LGBMRegressor, options, N_ALL).fit(X, Y)
     assert model.n_iter_ == 1
-    model.set_params(time_limit=None, n_jobs=1, verbosity=-2).fit(X, Y)
+    free = {"time_limit": None, "n_jobs": 1, "verbosity": -2, "memory_limit": 1e9}
+    model.set_params(**free).fit(X, Y)
     once = estimator(LGBMRegressor, {}, N_ALL).fit(X, Y)
     np.testing.assert_array_equal(model.predict(X), once.predict(X))
 

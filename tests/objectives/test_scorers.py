@@ -215,3 +215,10 @@ def test_what_has_no_scorers_is_refused(fit, message):
 def test_unknown_names_are_refused():
     with pytest.raises(ValueError, match="metric 'accurate' is not known"):
         LGBMClassifier(metric="accurate", early_stopping_round=3).fit(X, LABELS[2])
+
+
+def test_a_scorer_that_cannot_be_computed_is_named_as_one():
+    y = (Y[:, None] > np.quantile(Y, [0.3, 0.6])).astype(int)
+    model = LGBMClassifier(n_estimators=2)
+    with pytest.warns(UserWarning, match=r"scorer 'f1' needs .* one target"):
+        model.fit(X, y, eval_set=[(X, y)], eval_metric="f1")

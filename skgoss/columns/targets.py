@@ -184,8 +184,10 @@ def numbers(
     try:
         target = np.array(as_floats(y, name))
     except ValueError as error:
+        each = " Labels and numbers need a model each." if may_be_missing else ""
         raise ValueError(
             f"{error} {owner} needs numbers as targets. For labels, use LGBMClassifier."
+            f"{each}"
         ) from error
     present = np.where(np.isnan(target), 0.0, target) if may_be_missing else target
     _check_finite(present, name)

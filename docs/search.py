@@ -22,7 +22,7 @@ SEARCHED = {
     "time budget": "accuracy#Longer searches, time limits and Ctrl-C",
     "warm start": "models#Continue training",
     "group kfold": "evaluation#Folds",
-    "categorical with many levels": "categories#Categorical or one-hot columns?",
+    "categorical with many levels": "categories#Columns with thousands of categories",
     "memory": "questions#A fit needs too much memory",
     "memory limit": "questions#A fit needs too much memory",
     "AutoGluon": "tools#Memory estimates for AutoML",

@@ -220,8 +220,9 @@ def numbers(
         target = np.array(as_floats(y, name))
     except ValueError as error:
         advice = _advice_for_target(y, name)
+        each = " Labels and numbers need a model each." if may_be_missing else ""
         raise ValueError(
-            f"{error} {owner} needs numbers as targets.{advice}"
+            f"{error} {owner} needs numbers as targets.{advice}{each}"
         ) from error
     present = np.where(np.isnan(target), 0.0, target) if may_be_missing else target
     _check_finite(present, name)

@@ -144,6 +144,10 @@ MISTAKES = {
     "classifier().fit(X, np.arange(60))": ("60 different labels", "LGBMRegressor"),
     "regressor().fit(X, np.where(y, 'yes', 'no'))": ("'yes'", "use LGBMClassifier"),
     "classifier().fit(X, np.column_stack([r, 1 - r]))": ("Column 0 of y", "continuous"),
+    "regressor().fit(X, np.column_stack([np.where(y, 'yes', 'no'), r]))": (
+        "column 0 of y",
+        "Labels and numbers need a model each",
+    ),
     "classifier().fit('train.csv', y)": ("train.csv", "name of a column", "ndarray"),
     "classifier().fit({'a': r}, y)": ("X must be", "a dict", "pandas.DataFrame"),
     "classifier().fit(X, y, sample_weight=[1, 2])": (

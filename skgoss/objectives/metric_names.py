@@ -229,18 +229,18 @@ def _advice(
         or closest(word, known)
         or closest(word.removeprefix("mean_"), known)
     )
-    if near and near[0] in names:
+    name = near[0] if near else ""
+    if name in names:
         return did_you_mean(near)
+    if name in instead:
+        return f" For {name!r}, use {instead[name]}."
     if scorer_of is None and unknown in get_scorer_names():
         return (
             f" scikit-learn's scorer {unknown!r} needs an estimator with one target and"
             " one prediction per row."
         )
-    if not near:
+    if not name:
         return ""
-    name = near[0]
-    if name in instead:
-        return f" For {name!r}, use {instead[name]}."
     scorer = scorers.get(name, name)
     if scorer_of is not None and scorer_of(scorer) is not None:
         return f" Did you mean {scorer!r}, a scorer of scikit-learn?"

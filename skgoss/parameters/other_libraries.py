@@ -142,7 +142,7 @@ _NAMES_WITHOUT_EFFECT = {
     "Histograms are kept only for leaves that may still be split.": (
         "histogram_pool_size hist_pool_size"
     ),
-    "Estimators count the labels in `y`. Only `train` and `cv` use it.": (
+    "Only `train` and `cv` use it; estimators count the labels in `y`.": (
         "num_class num_classes"
     ),
     "Only for LightGBM's file reader.": (

@@ -17,7 +17,7 @@ PAGE = """# Parameters: names, defaults, values and aliases
 
 These are the parameters of LGBMClassifier, LGBMRegressor, LGBMRanker, `train` and `cv`.
 The constructor, `set_params` and search grids accept all names of a parameter.
-`get_params` returns the name in the heading. LightGBM's main name is in italics.
+`get_params` uses the name in the heading. LightGBM's main name is in italics.
 
 If you pass different values under several names of a parameter, `set_params` raises a
 ValueError. The constructor issues an `UnusedParameterWarning` and uses the value passed

@@ -227,8 +227,8 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             more rounds (``n_estimators``) and often give better predictions.
             """,
             advice=(
-                "Halving it requires about twice as many rounds and often improves "
-                "predictions slightly."
+                "Halving it requires about twice as many rounds and often helps "
+                "slightly."
             ),
             aliases="shrinkage_rate eta",
             needs=_NO_FOREST,
@@ -271,8 +271,8 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             Fraction of the columns to sample for each tree.
             """,
             advice=(
-                "Values such as 0.5 make trees more diverse, speed up training and can "
-                "reduce overfitting."
+                "Values such as 0.5 make trees more diverse, save time and can reduce "
+                "overfitting."
             ),
             lightgbm="feature_fraction",
             aliases="sub_feature",

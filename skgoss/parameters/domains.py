@@ -463,8 +463,8 @@ OBJECTIVE = instance(
 )
 CLASS_WEIGHT = instance(
     "dict, 'balanced', list of them or None",
-    "a dict that maps labels to weights, 'balanced' or None, or a list with one of these"
-    " for each target",
+    "a dict that maps labels to weights, 'balanced' or None, or a list with one of"
+    " these for each target",
     lambda value: all(
         weights is None
         or isinstance(weights, Mapping)
@@ -491,7 +491,8 @@ FOLDS = Domain(
 RANDOM_STATE = optional(
     Domain(
         "int, RandomState, Generator",
-        f"an int in the range [0, {UINT32_MAX}], a NumPy RandomState, a NumPy Generator",
+        f"an int in the range [0, {UINT32_MAX}], a NumPy RandomState, a NumPy"
+        " Generator",
         _convert_random_state,
     )
 )

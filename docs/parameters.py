@@ -16,17 +16,17 @@ from skgoss.utils.public import SITE
 PAGE = """# Parameters: names, defaults, values and aliases
 
 These are the parameters of LGBMClassifier, LGBMRegressor, LGBMRanker, `train` and `cv`.
-The constructor, `set_params` and the grids of searches accept all names of a parameter.
-`get_params` returns the name in the heading. LightGBM's main name is in italics.
+The constructor, `set_params` and search grids accept all names of a parameter.
+`get_params` uses the name in the heading. LightGBM's main name is in italics.
 
-If several names of one parameter have different values, `set_params` raises a
-ValueError. The constructor gives an `UnusedParameterWarning` and uses LightGBM's main
-name, or else the shortest name. There are two exceptions: for `n_jobs`, the smallest
-number of threads is used; for `n_estimators` and `objective`, an alias has priority
-over these names.
+If you pass different values under several names of a parameter, `set_params` raises a
+ValueError. The constructor issues an `UnusedParameterWarning` and uses the value passed
+under LightGBM's main name or, without it, under the shortest name. There are two
+exceptions: for `n_jobs`, the smallest number of threads is used; for `n_estimators` and
+`objective`, aliases take priority over these names.
 
-One `UnusedParameterWarning` lists all changed parameters that have no effect, such as
-`subsample` without `subsample_freq`, and says what they need.
+A single `UnusedParameterWarning` lists all changed parameters that have no effect, such
+as `subsample` without `subsample_freq`, and states what they need.
 
 <!-- `python docs/parameters.py` writes this page. -->
 
@@ -34,8 +34,8 @@ One `UnusedParameterWarning` lists all changed parameters that have no effect, s
 {options}
 ## Accepted, without effect
 
-These parameters of LightGBM are accepted and have no effect; `get_params` does not
-return them. Unknown names have no effect either. They give an `UnusedParameterWarning`,
+These LightGBM parameters are accepted but have no effect; `get_params` does not return
+them. Unknown names have no effect either, but they raise an `UnusedParameterWarning`,
 and `get_params` returns them.
 
 {without_effect}"""

@@ -62,7 +62,9 @@ def _objectives(data: FitData) -> list[str]:
 
 
 def _or(words: str, names: Sequence[str]) -> str:
-    return f"{words}={' or '.join(map(repr, names))}"
+    *first, last = map(repr, names)
+    listed = f"{', '.join(first)} or {last}" if first else last
+    return f"{words}={listed}"
 
 
 def _missing(

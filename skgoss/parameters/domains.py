@@ -463,8 +463,8 @@ OBJECTIVE = instance(
 )
 CLASS_WEIGHT = instance(
     "dict, 'balanced', list of them or None",
-    "a dict from labels to weights, 'balanced' or None, or a list with one of these for"
-    " each of several targets",
+    "a dict that maps labels to weights, 'balanced' or None, or a list with one of"
+    " these for each target",
     lambda value: all(
         weights is None
         or isinstance(weights, Mapping)
@@ -474,7 +474,7 @@ CLASS_WEIGHT = instance(
 )
 LEVELS = Domain(
     "list of float",
-    "a list of floats between 0 and 1 (exclusive), in ascending order and each once",
+    "a list of floats between 0 and 1 (exclusive), in strictly ascending order",
     _convert_levels,
 )
 ALPHA = Domain(
@@ -484,14 +484,15 @@ ALPHA = Domain(
 )
 FOLDS = Domain(
     "int, splitter, list of pairs or None",
-    "None, an int >= 2, a splitter of scikit-learn such as KFold(5), or a list of pairs"
+    "None, an int >= 2, a scikit-learn splitter such as KFold(5), or a list of pairs"
     " of row numbers (train, test)",
     _convert_folds,
 )
 RANDOM_STATE = optional(
     Domain(
         "int, RandomState, Generator",
-        f"an int in the range [0, {UINT32_MAX}], a numpy RandomState or Generator",
+        f"an int in the range [0, {UINT32_MAX}], a NumPy RandomState, a NumPy"
+        " Generator",
         _convert_random_state,
     )
 )
@@ -558,7 +559,7 @@ FORCED_SPLITS = Domain(
 )
 FORCED_BINS = Domain(
     "list of dict, dict, str, path or None",
-    "None, the name of a JSON file, or a list of dicts or a dict",
+    "None, the name of a JSON file, a list of dicts or a dict",
     _contents(Mapping, list, tuple),
 )
 METRIC = Domain(

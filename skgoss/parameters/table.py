@@ -115,7 +115,7 @@ _GOSS = (
 _BUNDLES = (Need("enable_bundle=True", lambda options: options["enable_bundle"]),)
 _LINEAR = (Need("linear_tree=True", lambda options: options["linear_tree"]),)
 _MONOTONE = (Need("monotone_constraints", lambda o: bool(o["monotone_constraints"])),)
-_EARLY_STOPPING = (Need("early_stopping_round, or folds", _stops_early),)
+_EARLY_STOPPING = (Need("early_stopping_round or folds", _stops_early),)
 _HELD_OUT = (
     Need(
         "early_stopping_round without an evaluation set",
@@ -141,7 +141,7 @@ _QUERIES = (Need("queries", lambda known: known["queries"]),)
 # If it would have no effect, the fit has replaced the option.
 _OUTPUTS = (
     Need(
-        "three classes or more, several targets or quantiles, or a distribution",
+        "three or more classes, several targets or quantiles, or a distribution",
         lambda options: options["multi_strategy"] == "multi_output_tree",
     ),
 )
@@ -160,13 +160,12 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             'regression_l1' (absolute error), 'quantile', 'poisson', 'cross_entropy',
             'binary', 'multiclass' or 'lambdarank'. It may also be a function
             ``f(y_true, y_pred) -> gradient, hessian``; a function with a third argument
-            gets the weights. None means 'regression' for
-            LGBMRegressor, 'binary' or 'multiclass' for LGBMClassifier and 'lambdarank'
-            for LGBMRanker.
+            also receives the weights. None means 'regression' for LGBMRegressor,
+            'binary' or 'multiclass' for LGBMClassifier and 'lambdarank' for LGBMRanker.
             """,
             advice=(
-                "Choose what a model predicts, such as means, quantiles, counts, "
-                "probabilities, ranks, distributions or survival: see "
+                "Choose it by what the model should predict, such as means, quantiles, "
+                "counts, probabilities, ranks, distributions or survival: see "
                 "https://skgoss.github.io/skgoss/objectives.html."
             ),
             aliases="objective_type app application loss",
@@ -176,13 +175,13 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             None,
             optional(choice("fast", "accurate", "best")),
             """
-            How to choose the options that you leave at their defaults. None: their
-            defaults, which are LightGBM's. 'fast': better predictions, in two to four
-            times the time. 'accurate': still better ones, in 10 to 40 times the time.
-            'best': the weighted mean of models of eight folds and several
-            configurations, which are searched until nothing improves or ``time_limit``
-            is reached. ``preset_params_`` holds the options that were chosen, and
-            ``search_results_`` the configurations that were compared.
+            How to choose the options that you don't set. None: use the defaults, which
+            are LightGBM's. 'fast': better predictions, in two to four times the time.
+            'accurate': even better predictions, in 10 to 40 times the time. 'best': the
+            weighted mean of models from eight folds and several configurations; the
+            search continues until nothing improves or ``time_limit`` is reached.
+            ``preset_params_`` contains the chosen options, and ``search_results_`` the
+            compared configurations.
             """,
             advice=(
                 "Use 'accurate' for better predictions with one argument: "
@@ -196,9 +195,9 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             integer(1),
             """
             Number of boosting rounds. A round grows one tree, or one tree per class if
-            there are more than two classes. With early stopping it is the maximum.
+            there are more than two classes. With early stopping, this is the maximum.
             """,
-            advice="Use early stopping to find a good number.",
+            advice="Use early stopping to find a good value.",
             lightgbm="num_iterations",
             aliases="num_iteration n_iter num_tree num_trees num_round num_rounds"
             " nrounds num_boost_round max_iter",
@@ -208,10 +207,10 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             None,
             N_ROUNDS,
             """
-            Training stops if one metric of one evaluation set has not improved for this
-            many rounds. The model keeps the rounds up to the best one. If fit gets no
-            evaluation set, it holds out rows: see ``validation_fraction``. None or
-            values <= 0 turn early stopping off.
+            Training stops if any metric on any evaluation set has not improved for this
+            many rounds. The model keeps the rounds up to the best one. Without an
+            evaluation set, ``fit`` holds out rows: see ``validation_fraction``. None or
+            values <= 0 turn off early stopping.
             """,
             advice=(
                 "Use it to stop when the metric on held-out rows no longer "
@@ -228,8 +227,8 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             more rounds (``n_estimators``) and often give better predictions.
             """,
             advice=(
-                "Halving it needs about twice as many rounds, and is often "
-                "a little better."
+                "Halving it requires about twice as many rounds and often helps "
+                "slightly."
             ),
             aliases="shrinkage_rate eta",
             needs=_NO_FOREST,
@@ -240,11 +239,11 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             31,
             integer(2, 131072),
             """
-            Maximum number of leaves of a tree.
+            Maximum number of leaves in a tree.
             """,
             advice=(
-                "It is the first parameter to tune: decrease it if the "
-                "model overfits. See https://skgoss.github.io/skgoss/tuning.html."
+                "Tune it first: decrease it if the model overfits. See "
+                "https://skgoss.github.io/skgoss/tuning.html."
             ),
             aliases="num_leaf max_leaves max_leaf max_leaf_nodes",
             may_vary=True,
@@ -269,11 +268,11 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             1.0,
             POSITIVE_FRACTION,
             """
-            Fraction of the columns that are sampled for each tree.
+            Fraction of the columns to sample for each tree.
             """,
             advice=(
-                "Values such as 0.5 make trees differ, train faster and can "
-                "reduce overfitting."
+                "Values such as 0.5 make trees more diverse, save time and can reduce "
+                "overfitting."
             ),
             lightgbm="feature_fraction",
             aliases="sub_feature",
@@ -284,10 +283,12 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             1.0,
             POSITIVE_FRACTION,
             """
-            Fraction of the rows that are sampled for each tree (bagging). It has no
-            effect unless ``subsample_freq`` > 0.
+            Fraction of the rows to sample for each tree (bagging). It has no effect
+            unless ``subsample_freq`` > 0.
             """,
-            advice=("Values such as 0.8 make trees differ and can reduce overfitting."),
+            advice=(
+                "Values such as 0.8 make trees more diverse and can reduce overfitting."
+            ),
             lightgbm="bagging_fraction",
             aliases="sub_row bagging",
             needs=_BAGGING,
@@ -313,15 +314,16 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             "auto",
             CATEGORICAL_FEATURE,
             """
-            The columns that hold categories. 'auto': the columns of a data frame with
-            strings or a categorical dtype. A list of column names or numbers: these
-            columns in addition; negative numbers in them are missing values. None or
-            []: no column. Categories are identified by their values, in any container.
-            Ordered categories of pandas are treated as numbers unless they are listed.
+            The categorical columns. 'auto': data frame columns with strings or a
+            categorical dtype. A list of column names or numbers: these columns in
+            addition; negative numbers in them are missing values. None or []: no
+            columns. Categories are identified by their values, in any container.
+            Ordered pandas categories are treated as numbers unless they are listed.
             """,
             advice=(
-                "Use it for arrays, and for category codes in data frames. "
-                "Strings need no option: see https://skgoss.github.io/skgoss/categories.html."
+                "Use it for arrays and for category codes in data frames. String "
+                "columns don't need it: see "
+                "https://skgoss.github.io/skgoss/categories.html."
             ),
             aliases="cat_feature categorical_column cat_column categorical_features",
         ),
@@ -331,8 +333,8 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             optional(ANY_INT),
             """
             Number of threads. It does not change the model. None or 0: the value of the
-            environment variable ``OMP_NUM_THREADS``, or else the number of physical
-            cores. -1: the number of logical cores. -2: one less, and so on.
+            environment variable ``OMP_NUM_THREADS``, or the number of physical cores if
+            it is not set. -1: the number of logical cores. -2: one fewer, and so on.
             """,
             advice="Set it if other processes need the processor.",
             lightgbm="num_threads",
@@ -353,13 +355,13 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             ),
             """
             The boosting algorithm. 'gbdt' (or 'gbrt'): gradient boosted trees. 'dart':
-            each round leaves out some of the earlier trees at random (dropout; Rashmi
-            and Gilad-Bachrach, AISTATS 2015). 'rf' (or 'random_forest'): a random
-            forest. It needs ``subsample`` < 1 with ``subsample_freq`` > 0, or
+            each round drops some of the earlier trees at random (dropout; Rashmi and
+            Gilad-Bachrach, AISTATS 2015). 'rf' (or 'random_forest'): a random forest,
+            which requires ``subsample`` < 1 with ``subsample_freq`` > 0, or
             ``colsample_bytree`` < 1. 'goss': the same as 'gbdt' with
             ``data_sample_strategy='goss'``.
             """,
-            advice="Rarely: 'gbdt' predicts best on most data.",
+            advice="Rarely: 'gbdt' predicts best on most data sets.",
             lightgbm="boosting",
             aliases="boost",
         ),
@@ -371,7 +373,7 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             Maximum depth of a tree. The root has depth 0. Values <= 0 mean no limit.
             """,
             advice=(
-                "Set it to get trees that are easy to read. ``num_leaves`` "
+                "Set it to get trees that are easy to read. Otherwise, ``num_leaves`` "
                 "is the better limit."
             ),
             may_vary=True,
@@ -381,8 +383,8 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             0.0,
             NOT_NEGATIVE,
             """
-            Minimum gain of a split: a leaf is split only if this reduces the loss by
-            more.
+            Minimum gain of a split: a leaf is split only if the split reduces the loss
+            by more than this.
             """,
             advice="Increase it to get smaller trees.",
             lightgbm="min_gain_to_split",
@@ -396,8 +398,8 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             Minimum sum of hessians (second derivatives of the loss) in a leaf.
             """,
             advice=(
-                "Increase it if leaves of rows with small hessians, such as "
-                "rare events, overfit."
+                "Increase it if leaves whose rows have small hessians, such as rare "
+                "events, overfit."
             ),
             lightgbm="min_sum_hessian_in_leaf",
             aliases="min_sum_hessian_per_leaf min_sum_hessian min_hessian",
@@ -408,10 +410,10 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             0.0,
             real(),
             """
-            Maximum absolute value of a leaf, before the multiplication by
-            ``learning_rate``. Values <= 0 mean no limit.
+            Maximum absolute leaf value, before multiplication by ``learning_rate``.
+            Values <= 0 mean no limit.
             """,
-            advice=("Values such as 1 help with very unbalanced classes or counts."),
+            advice="Values such as 1 help with very imbalanced classes or counts.",
             aliases="max_tree_output max_leaf_output",
             may_vary=True,
         ),
@@ -421,9 +423,9 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             NOT_NEGATIVE,
             """
             Smoothing of leaf values: a leaf's value is averaged with the value of its
-            parent, which has the weight of this many rows. 0 turns smoothing off.
+            parent, which is given the weight of this many rows. 0 turns off smoothing.
             """,
-            advice="Increase it if leaves of few rows overfit.",
+            advice="Increase it if leaves with few rows overfit.",
             may_vary=True,
         ),
         _option(
@@ -431,10 +433,10 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             False,
             BOOL,
             """
-            Whether a split tries only one random threshold per column, as in extremely
-            randomized trees.
+            Whether each split considers only one random threshold per column, as in
+            extremely randomized trees.
             """,
-            advice="Try it if the model overfits, or to train faster.",
+            advice="Try it to reduce overfitting or to train faster.",
             aliases="extra_tree",
             may_vary=True,
         ),
@@ -446,15 +448,15 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             How the trees of a round are grown if there are several outputs: classes,
             targets, quantiles or parameters of a distribution. 'one_output_per_tree':
             each output has its own splits. 'multi_output_tree': all outputs share the
-            splits of one tree, and have their own leaf values. The splits are those for
-            a random combination of the outputs, another one in each round; for classes,
-            unless ``objective`` is a function, for a random half of them against the
-            others. With ten outputs, a round takes a third of the time or less.
-            Predictions are often as good or better, with more rounds, but those of
+            splits of one tree but have their own leaf values. The splits are chosen for
+            a random combination of the outputs that differs from round to round; for
+            classes, unless ``objective`` is a function, for a random half of them
+            against the rest. With ten outputs, a round takes at most a third as long.
+            With more rounds, predictions are often as good or better, but predicted
             distributions are often worse. It cannot be used with
             ``monotone_constraints`` or ``path_smooth``.
             """,
-            advice="Try 'multi_output_tree' with five outputs or more.",
+            advice="Try 'multi_output_tree' with five or more outputs.",
             needs=_OUTPUTS,
             is_added=True,
         ),
@@ -463,15 +465,16 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             False,
             BOOL,
             """
-            Whether each leaf holds a linear model instead of a constant (Shi et al.,
-            IJCAI 2019). The model uses the numeric columns that are split on the path
-            from the root to the leaf. The leaves of the first round are constants. The
-            predictions of a leaf are clipped half of the range of its training
-            predictions beyond this range. It cannot be used with
+            Whether each leaf contains a linear model instead of a constant (Shi et al.,
+            IJCAI 2019). The linear model uses the numeric columns of the splits on the
+            path from the root to the leaf. The leaves of the first round are constants.
+            A leaf's predictions are clipped to the range of its training predictions,
+            extended by half of this range on both sides. It cannot be used with
             ``monotone_constraints``.
             """,
             advice=(
-                "Try it if the target depends linearly on columns, or with small trees."
+                "Try it if the target depends linearly on some columns, or with small "
+                "trees."
             ),
             aliases="linear_trees",
         ),
@@ -482,16 +485,16 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             """
             Whether the model also uses columns that it computes from pairs of columns:
             their sums and differences (``'sums'``), their products and ratios
-            (``'products'``) or all of these (True). The pairs are those of the six
+            (``'products'``) or all of these (True). The pairs are formed from the six
             numeric columns that reduce the loss most in a fit of 60 rounds. They are
-            part of the model: predictions take the columns of ``X``. It cannot be used
-            with options that have a value for each column, nor with data that are not
-            in memory.
+            part of the model: predictions take the original columns of ``X``. It cannot
+            be used with options that have one value per column, or with data that are
+            not in memory.
             """,
             advice=(
-                "Try it if the target depends on how columns compare, such as a price"
-                " and its estimate, or positions on a map: see"
-                " https://skgoss.github.io/skgoss/pair-features.html."
+                "Try it if the target depends on how columns compare, such as a price "
+                "and its estimate, or on positions on a map: see "
+                "https://skgoss.github.io/skgoss/pair-features.html."
             ),
             is_added=True,
         ),
@@ -500,18 +503,19 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             "auto",
             DATE_FEATURES,
             """
-            What the model computes from columns of dates. A date itself is read as the
-            days since 1970-01-01, with fractions, on the clock of its time zone. 'auto'
-            adds those of ``'month'``, ``'day'`` (of the month), ``'day_of_week'``
-            (Monday is 0), ``'day_of_year'`` and ``'hour'`` that vary in the training
-            rows. A list names the parts to add, also ``'minute'`` and ``'second'``; it
-            may be empty. They are part of the model: predictions take the columns of
-            ``X``. False: columns of dates raise an error. Dates are read in data frames
-            in memory, and in arrays of dtype datetime64.
+            What the model computes from date columns. A date itself is read as the
+            number of days since 1970-01-01, including fractions, in its time zone.
+            'auto' adds those of ``'month'``, ``'day'`` (of the month),
+            ``'day_of_week'`` (Monday is 0), ``'day_of_year'`` and ``'hour'`` that vary
+            in the training rows. A list names the parts to add, which may also be
+            ``'minute'`` and ``'second'``; it may be empty. The model computes the parts
+            itself: predictions take the original columns of ``X``. False: date columns
+            raise an error. Dates are read from data frames in memory and from arrays of
+            dtype datetime64.
             """,
             advice=(
-                "List the parts that matter, or pass [] for a trend alone: see"
-                " https://skgoss.github.io/skgoss/dates.html."
+                "List the parts that matter, or pass [] for only a trend: see "
+                "https://skgoss.github.io/skgoss/dates.html."
             ),
             is_added=True,
         ),
@@ -520,7 +524,7 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             0.0,
             NOT_NEGATIVE,
             """
-            L2 regularization of the coefficients of the linear models. Only for
+            L2 regularization of the linear models' coefficients. Used only with
             ``linear_tree=True``.
             """,
             advice="Increase it if linear leaves overfit.",
@@ -534,7 +538,8 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             L1 regularization of the leaf values.
             """,
             advice=(
-                "Increase it if the model overfits; leaves of small gradients become 0."
+                "Increase it if the model overfits; leaves with small gradients become "
+                "0."
             ),
             lightgbm="lambda_l1",
             aliases="l1_regularization",
@@ -546,8 +551,8 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             BOOL,
             """
             Whether boosting starts from the best constant, such as the mean of the
-            target, or with ``init_score`` from these scores plus the best constant. If
-            False, the constant is 0, as it always is for rankings, 'cox', 'cox_efron'
+            target, or, with ``init_score``, from these scores plus the best constant.
+            If False, the constant is 0, as it always is for ranking, 'cox', 'cox_efron'
             and custom objectives.
             """,
             advice=("Set it to False only to compare with models that start from 0."),
@@ -557,10 +562,10 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             None,
             FORCED_SPLITS,
             """
-            Splits that each tree starts with: a dict, or the name of a JSON file. A
+            Splits that each tree starts with: a dict or the name of a JSON file. A
             split has the keys 'feature' (the number or name of a column) and
-            'threshold'. The optional keys 'left' and 'right' hold the splits of its
-            children. Splits without gain or with too few rows are left out, together
+            'threshold'. The optional keys 'left' and 'right' contain the splits of its
+            children. Splits without gain or with too few rows are skipped, together
             with the splits below them.
             """,
             advice="Use it to prescribe the first splits.",
@@ -572,11 +577,11 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             choice("split", "gain", "cover"),
             """
             What ``feature_importances_`` measures. 'split': the number of splits that
-            use a column. 'gain': the sum of the gains of these splits. 'cover': the sum
-            of the numbers of training rows in the nodes of these splits. It may be
-            changed after fit.
+            use a column. 'gain': the sum of the gains of these splits. 'cover': the
+            total number of training rows in the nodes of these splits. You can change
+            it after ``fit``.
             """,
-            advice="Use 'gain' to find columns that reduce the loss.",
+            advice="Use 'gain' to see which columns reduce the loss.",
             is_added=True,
         ),
     ),
@@ -587,10 +592,10 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             ANY_INT,
             """
             Bagging frequency: a new sample of rows is drawn every ``subsample_freq``
-            rounds. Values <= 0 turn bagging off, and every tree uses all rows. It has
-            no effect unless ``subsample`` < 1.
+            rounds. Values <= 0 turn off bagging, so that every tree uses all rows. It
+            has no effect unless ``subsample`` < 1.
             """,
-            advice="Set it to 1 to turn bagging on.",
+            advice="Set it to 1 to turn on bagging.",
             lightgbm="bagging_freq",
             needs=_SAMPLES,
             may_vary=True,
@@ -600,12 +605,13 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             1.0,
             POSITIVE_FRACTION,
             """
-            Fraction of the rows of the positive class that are sampled. It replaces
-            ``subsample`` for these rows, for example to sample unbalanced classes
-            differently. It needs ``subsample_freq`` > 0 and the objective 'binary'.
+            Fraction of the positive-class rows to sample. It replaces ``subsample`` for
+            these rows, for example to sample imbalanced classes at different rates. It
+            requires ``subsample_freq`` > 0 and the objective 'binary'.
             """,
             advice=(
-                "Set it with ``neg_bagging_fraction`` if one class has many more rows."
+                "Set it together with ``neg_bagging_fraction`` if one class has many "
+                "more rows."
             ),
             aliases="pos_sub_row pos_subsample pos_bagging",
             needs=_BAGGING,
@@ -616,13 +622,10 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             1.0,
             POSITIVE_FRACTION,
             """
-            Fraction of the rows of the negative class that are sampled. It replaces
-            ``subsample`` for these rows. It needs ``subsample_freq`` > 0 and the
-            objective 'binary'.
+            Fraction of the negative-class rows to sample. It replaces ``subsample`` for
+            these rows. It requires ``subsample_freq`` > 0 and the objective 'binary'.
             """,
-            advice=(
-                "Decrease it if there are many more negative rows than are needed."
-            ),
+            advice="Decrease it if there are many more negative rows than needed.",
             aliases="neg_sub_row neg_subsample neg_bagging",
             needs=_BAGGING,
             may_vary=True,
@@ -632,10 +635,10 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             False,
             BOOL,
             """
-            Whether ``subsample`` samples whole queries instead of rows. Only if there
-            are queries.
+            Whether ``subsample`` applies to whole queries instead of rows. Only for
+            data with queries.
             """,
-            advice="Use it for rankings of many short queries.",
+            advice="Use it for ranking with many short queries.",
             needs=(*_QUERIES, *_SAMPLES, *_BAGGING),
         ),
         _option(
@@ -643,13 +646,13 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             "bagging",
             choice("bagging", "goss"),
             """
-            How rows are sampled. 'bagging': uniformly, see ``subsample``. 'goss':
+            How rows are sampled. 'bagging': uniformly (see ``subsample``). 'goss':
             gradient-based one-side sampling (Ke et al., algorithm 2). It keeps the rows
             with the largest gradients, samples some of the other rows and increases
-            their weights. It starts after 1 / ``learning_rate`` rounds.
+            their weights. GOSS starts after 1 / ``learning_rate`` rounds.
             """,
             advice=(
-                "Use 'goss' to train faster on large data: see "
+                "Use 'goss' to train faster on large data sets: see "
                 "https://skgoss.github.io/skgoss/goss.html."
             ),
         ),
@@ -670,8 +673,8 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             0.1,
             FRACTION,
             """
-            Fraction of the rows that GOSS samples from the other rows. It must be above
-            0 with GOSS, and ``top_rate + other_rate`` at most 1.
+            Fraction of the rows that GOSS samples from the remaining rows. It must be
+            above 0 with GOSS, and ``top_rate + other_rate`` must be at most 1.
             """,
             advice="Increase it if GOSS loses accuracy.",
             needs=_GOSS,
@@ -682,11 +685,12 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             1.0,
             POSITIVE_FRACTION,
             """
-            Fraction of the columns that are sampled for each node, from those that
+            Fraction of the columns to sample for each node, from those that
             ``colsample_bytree`` has sampled for the tree.
             """,
             advice=(
-                "Decrease it if few columns dominate all trees, or the model overfits."
+                "Decrease it if a few columns dominate all trees or if the model "
+                "overfits."
             ),
             aliases="sub_feature_bynode colsample_bynode",
             may_vary=True,
@@ -696,9 +700,9 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             None,
             FEATURE_CONTRI,
             """
-            Factors that multiply the gains of splits, one for each column. A factor
-            below 1 makes the column less likely to be used; with 0 it is never used.
-            Columns that a dict does not name have the factor 1.
+            Factors that multiply the split gains, one for each column. A factor below 1
+            makes the column less likely to be used; with 0, it is never used. With a
+            dict, unlisted columns have a factor of 1.
             """,
             advice="Use it to prefer columns that are cheap or trusted.",
             aliases="feature_contrib fc fp feature_penalty",
@@ -710,7 +714,7 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             0.1,
             FRACTION,
             """
-            Fraction of the earlier trees that 'dart' drops in a round.
+            Fraction of the earlier trees that 'dart' drops in each round.
             """,
             advice="Increase it for more regularization.",
             aliases="rate_drop",
@@ -722,10 +726,10 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             50,
             ANY_INT,
             """
-            Maximum number of trees that 'dart' drops in a round. Values <= 0 mean no
+            Maximum number of trees that 'dart' drops in each round. Values <= 0 mean no
             limit.
             """,
-            advice="Decrease it to limit the time of late rounds.",
+            advice="Decrease it to limit the time that later rounds take.",
             needs=(*_DART, _DROPS, _NOT_SKIPPED),
             may_vary=True,
         ),
@@ -745,8 +749,8 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             False,
             BOOL,
             """
-            Whether 'dart' drops all trees with the same probability. If False, the
-            probability of a tree is proportional to its weight.
+            Whether 'dart' drops all trees with the same probability. If False, a tree's
+            probability is proportional to its weight.
             """,
             advice="Rarely.",
             needs=(*_DART, _DROPS, _NOT_SKIPPED),
@@ -756,10 +760,10 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             False,
             BOOL,
             """
-            Whether 'dart' uses the tree weights of XGBoost: if n trees are dropped, the
-            new tree has the weight 1 / (n + ``learning_rate``).
+            Whether 'dart' uses XGBoost's tree weights: if n trees are dropped, the new
+            tree has a weight of 1 / (n + ``learning_rate``).
             """,
-            advice="Set it to compare with XGBoost.",
+            advice="Set it to True to compare with XGBoost.",
             needs=(*_DART, _DROPS, _NOT_SKIPPED),
         ),
     ),
@@ -769,7 +773,7 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             200000,
             integer(1),
             """
-            Number of rows that are sampled to find the bin boundaries of the columns.
+            Number of rows to sample to find the bin boundaries of the columns.
             """,
             advice="Increase it if rare values matter in large data sets.",
             lightgbm="bin_construct_sample_cnt",
@@ -779,7 +783,7 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             255,
             integer(2, 65535),
             """
-            Maximum number of bins of a column, including the bin of missing values.
+            Maximum number of bins per column, including the bin for missing values.
             """,
             advice=(
                 "Decrease it to train faster; increase it if exact thresholds matter."
@@ -791,7 +795,7 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             None,
             MAX_BIN_BY_FEATURE,
             """
-            Maximum number of bins of each column. Columns that a dict does not name use
+            Maximum number of bins for each column. With a dict, unlisted columns use
             ``max_bin``.
             """,
             advice="Use it if only some columns need more or fewer bins.",
@@ -801,12 +805,12 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             None,
             FORCED_BINS,
             """
-            Upper bounds that bins of columns must have: a list of dicts with the keys
-            'feature' (the number or name of a column) and 'bin_upper_bound' (a list of
-            numbers), a dict from columns to such lists, or the name of a JSON file. The
-            other bins, up to ``max_bin``, lie between these bounds.
+            Upper bin bounds to use for columns: a list of dicts with the keys 'feature'
+            (the number or name of a column) and 'bin_upper_bound' (a list of numbers),
+            a dict that maps columns to such lists, or the name of a JSON file. The
+            remaining bins, up to ``max_bin``, lie between these bounds.
             """,
-            advice="Use it if splits must be at known limits, such as legal ages.",
+            advice="Use it if splits must be at known thresholds, such as legal ages.",
         ),
         _option(
             "min_data_in_bin",
@@ -822,8 +826,9 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             True,
             BOOL,
             """
-            Whether NaN is a missing value. If False, NaN is treated as 0. If a node has
-            no missing values, later ones go to its larger child.
+            Whether NaN counts as missing. If False, NaN is treated as 0. If a node has
+            no missing values in training, missing values in predictions go to its
+            larger child.
             """,
             advice="Set it to False only if NaN means 0.",
         ),
@@ -832,16 +837,16 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             False,
             BOOL,
             """
-            Whether 0 is a missing value, like NaN.
+            Whether 0 counts as missing, like NaN.
             """,
-            advice="Set it if 0 stands for unknown values.",
+            advice="Set it to True if 0 stands for unknown values.",
         ),
         _option(
             "feature_pre_filter",
             True,
             BOOL,
             """
-            Has no effect: columns that cannot be split never change the model.
+            Has no effect: columns that cannot be split on never change the model.
             """,
         ),
         _option(
@@ -853,7 +858,7 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             two of them (exclusive feature bundling). It does not change the model if
             ``max_conflict_rate`` is 0.
             """,
-            advice="Set it to False to compare times.",
+            advice="Set it to False to compare training times.",
             aliases="is_enable_bundle bundle",
         ),
         _option(
@@ -862,12 +867,12 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             real(0, 1, closed="left"),
             """
             Maximum fraction of the rows in which two columns of a bundle may both be
-            non-zero. With 0, bundling does not change the model. Larger values can be
-            faster for very wide data, but some values are lost.
+            non-zero. With 0, bundling does not change the model. Larger values can
+            speed up training on very wide data, but some values are lost.
             """,
             advice=(
-                "Increase it for very wide sparse data if time matters more "
-                "than exactness."
+                "Increase it for very wide sparse data if speed matters more than "
+                "exactness."
             ),
             needs=_BUNDLES,
             is_added=True,
@@ -880,7 +885,7 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             Whether to store only the non-zero values of sparse columns. It does not
             change the model.
             """,
-            advice="Set it to False to compare times.",
+            advice="Set it to False to compare training times.",
             aliases="is_sparse enable_sparse sparse",
         ),
     ),
@@ -893,7 +898,7 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             Maximum number of categories for one-vs-rest splits. Columns with more
             categories are split into two sets of categories.
             """,
-            advice="Increase it if single categories differ from all others.",
+            advice="Increase it if single categories differ from all the others.",
             needs=_CATEGORIES,
             may_vary=True,
         ),
@@ -905,7 +910,7 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             Maximum number of categories on the smaller side of a split into two sets of
             categories.
             """,
-            advice="Decrease it if splits of many categories overfit.",
+            advice="Decrease it if splits with many categories overfit.",
             needs=_CATEGORY_SETS,
             may_vary=True,
         ),
@@ -914,13 +919,13 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             10.0,
             NOT_NEGATIVE,
             """
-            Smoothing of the categories' statistics, by which they are sorted before a
-            split. Categories with fewer rows than this in a node are not separated from
-            each other.
+            Smoothing of the statistics by which categories are sorted before a split.
+            Categories with fewer rows than this in a node are not separated from each
+            other.
             """,
             advice=(
-                "Try 3 if categories have few rows and strong effects. Above the number"
-                " of rows of most categories, it hides them."
+                "Try 3 if categories have few rows and strong effects. A value above "
+                "the number of rows in most categories hides their effects."
             ),
             needs=_CATEGORY_SETS,
             may_vary=True,
@@ -930,10 +935,10 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             10.0,
             NOT_NEGATIVE,
             """
-            L2 regularization that is added to ``reg_lambda`` in splits into two sets of
+            L2 regularization added to ``reg_lambda`` in splits into two sets of
             categories.
             """,
-            advice="Decrease it if categories are common and matter.",
+            advice="Decrease it if categories are frequent and important.",
             needs=_CATEGORY_SETS,
             may_vary=True,
         ),
@@ -944,7 +949,7 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             """
             Minimum number of rows between two candidate cuts of the sorted categories.
             """,
-            advice="Decrease it for small data.",
+            advice="Decrease it for small data sets.",
             needs=_CATEGORY_SETS,
             may_vary=True,
         ),
@@ -955,18 +960,18 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             None,
             MONOTONE_CONSTRAINTS,
             """
-            Monotonic constraint on each column: 1 if raw predictions (of survival:
-            risks) must not decrease with the column's value, -1 if they must not
-            increase, 0 for no constraint. For two classes, this is the probability of
-            the second label of ``classes_``. Columns that a dict does not name have no
-            constraint. Predictions satisfy the constraints exactly, for any objective.
-            Missing values are not constrained. With ``verbosity >= 0``, a warning names
-            constrained columns that no tree splits. They cannot be used with
-            ``linear_tree=True``.
+            Monotonic constraint on each column: 1 if raw predictions (for survival,
+            risks) must not decrease as the column's value increases, -1 if they must
+            not increase, 0 for no constraint. With two classes, the constraint applies
+            to the probability of the second label in ``classes_``. With a dict,
+            unlisted columns have no constraint. Predictions satisfy the constraints
+            exactly, for any objective. Missing values are not constrained. With
+            ``verbosity >= 0``, a warning lists constrained columns that no tree splits
+            on. It cannot be used with ``linear_tree=True``.
             """,
             advice=(
-                "Use them if you know how a prediction must follow a column: see"
-                " https://skgoss.github.io/skgoss/constraints.html."
+                "Use it when predictions may only rise (or fall) with a column: see "
+                "https://skgoss.github.io/skgoss/constraints.html."
             ),
             aliases="mc monotone_constraint monotonic_cst",
         ),
@@ -977,11 +982,11 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             """
             How monotonic constraints are enforced. 'basic': the outputs on each side of
             a split are bounded by the mean of its two children. 'intermediate': a leaf
-            is bounded by the values of the leaves that it must not pass. 'advanced':
-            each side of each candidate split has its own bounds. The later methods take
-            longer and are usually more accurate.
+            is bounded by the values of the leaves that it must not cross. 'advanced':
+            each side of each candidate split has its own bounds. Each method takes
+            longer than the previous one and is usually more accurate.
             """,
-            advice=("Use 'intermediate' or 'advanced' if constraints cost accuracy."),
+            advice="Use 'intermediate' or 'advanced' if constraints reduce accuracy.",
             aliases="monotone_constraining_method mc_method",
             needs=_MONOTONE,
         ),
@@ -991,8 +996,8 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             NOT_NEGATIVE,
             """
             Penalty on the gains of splits on columns with a monotonic constraint. It is
-            largest near the root. From ``max_depth`` on, these columns are split only
-            where no other column has a gain.
+            largest near the root. With values of ``max_depth`` or more, these columns
+            are split on only where no other column has a gain.
             """,
             advice=("Increase it to keep constrained columns away from the root."),
             aliases="monotone_splits_penalty ms_penalty mc_penalty",
@@ -1004,11 +1009,12 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             INTERACTION_CONSTRAINTS,
             """
             Sets of columns that may interact: all columns on a path from the root to a
-            leaf belong to one set. Columns in no set are not used. 'pairwise': each
-            pair of columns is a set. 'no_interactions': each column is a set.
+            leaf belong to one set. Columns that are in no set are not used. 'pairwise':
+            each pair of columns is a set. 'no_interactions': each column is a set.
             """,
             advice=(
-                "Use them for models that can be explained, or to follow what is known."
+                "Use it for models that are easier to explain, or to include prior "
+                "knowledge."
             ),
         ),
     ),
@@ -1018,12 +1024,13 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             None,
             CLASS_WEIGHT,
             """
-            Weights of the classes. The weight of a row is multiplied by the weight of
-            its class. 'balanced' gives all classes the same total weight. Only for
+            Class weights. The weight of each row is multiplied by the weight of its
+            class. 'balanced' gives all classes the same total weight. Only for
             classifiers.
             """,
             advice=(
-                "Use it if errors of some classes cost more. It changes probabilities."
+                "Use it if errors on some classes cost more. It changes the predicted "
+                "probabilities."
             ),
             is_added=True,
         ),
@@ -1032,12 +1039,12 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             False,
             BOOL,
             """
-            Whether to increase the weight of the rarer class, so that both classes have
-            the same total weight. Predicted probabilities of the rarer class increase
-            too. For the objectives 'binary' and 'multiclassova'.
+            Whether to increase the weight of the rarer class so that both classes have
+            the same total weight. This also increases the predicted probabilities of
+            the rarer class. For the objectives 'binary' and 'multiclassova'.
             """,
             advice=(
-                "Rarely: tune the decision threshold instead, which keeps the "
+                "Rarely: tune the decision threshold instead, which doesn't change the "
                 "probabilities."
             ),
             aliases="unbalance unbalanced_sets",
@@ -1052,7 +1059,7 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             'multiclassova'.
             """,
             advice=(
-                "Rarely: tune the decision threshold instead, which keeps the "
+                "Rarely: tune the decision threshold instead, which doesn't change the "
                 "probabilities."
             ),
         ),
@@ -1061,21 +1068,21 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             False,
             BOOL,
             """
-            Whether to fit the signed square root of the target, and to square the
+            Whether to fit the signed square root of the target and square the
             predictions. For the objectives 'regression', 'regression_l1', 'fair',
             'quantile', 'expectile' and 'mape'.
             """,
-            advice="Set it if the target has a large range.",
+            advice="Set it to True if the target has a large range.",
         ),
         _option(
             "sigmoid",
             1.0,
             POSITIVE,
             """
-            Factor of the raw score in the sigmoid function. For the objectives
-            'binary', 'multiclassova' and 'lambdarank'.
+            Factor that multiplies the raw score in the sigmoid function. For the
+            objectives 'binary', 'multiclassova' and 'lambdarank'.
             """,
-            advice="Rarely; for scores on another scale.",
+            advice="Rarely: only for scores on a different scale.",
         ),
         _option(
             "alpha",
@@ -1083,13 +1090,14 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             ALPHA,
             """
             For objectives that predict a level, such as 'quantile': the level, between
-            0 and 1. For 'quantile', it may be a list of several in ascending order.
-            Predictions of several quantiles have the shape (n_samples, n_quantiles) and
-            never cross. For 'huber': the absolute error above which the loss is linear
-            instead of quadratic.
+            0 and 1. For 'quantile', it may be a list of several levels in ascending
+            order. Predictions of several quantiles have the shape (n_samples,
+            n_quantiles) and never cross. For 'huber': the absolute error above which
+            the loss is linear instead of quadratic.
             """,
             advice=(
-                "Set the level that you want to predict, such as 0.5 for the median."
+                "Set it to the level that you want to predict, such as 0.5 for the "
+                "median."
             ),
         ),
         _option(
@@ -1098,17 +1106,17 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             POSITIVE,
             """
             For the objective 'fair': the scale of the errors. The loss is almost
-            quadratic for much smaller errors and almost linear for much larger ones.
+            quadratic for much smaller errors and almost linear for much larger errors.
             """,
-            advice="Increase it to treat larger errors like squares.",
+            advice="Increase it to penalize larger errors quadratically.",
         ),
         _option(
             "poisson_max_delta_step",
             0.7,
             POSITIVE,
             """
-            For the objective 'poisson': the hessian is multiplied by exp of this value.
-            Larger values give smaller, safer steps.
+            For the objective 'poisson': the hessian is multiplied by the exponential of
+            this value. Larger values make steps smaller and safer.
             """,
             advice="Increase it if the first rounds diverge.",
         ),
@@ -1118,18 +1126,18 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             real(1, 2, closed="left"),
             """
             For the objective 'tweedie': the variance of the target is proportional to
-            the mean raised to this power. 1 is like a Poisson distribution, values near
-            2 are like a gamma distribution.
+            the mean raised to this power. A value of 1 corresponds to a Poisson
+            distribution, and values near 2 to a gamma distribution.
             """,
-            advice="Choose it by the loss on held-out rows.",
+            advice="Choose it based on the loss on held-out rows.",
         ),
         _option(
             "lambdarank_truncation_level",
             30,
             integer(1),
             """
-            For the objective 'lambdarank': the number of top documents of a query that
-            are compared with all its documents.
+            For the objective 'lambdarank': the number of a query's top documents that
+            are compared with all of its documents.
             """,
             advice="Choose a value a little larger than k to optimize NDCG@k.",
         ),
@@ -1141,7 +1149,7 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             For the objective 'lambdarank': whether the gradients of each query are
             normalized.
             """,
-            advice=("Set it to False if queries of many pairs should count more."),
+            advice="Set it to False if queries with many pairs should count more.",
         ),
         _option(
             "lambdarank_position_bias_regularization",
@@ -1149,10 +1157,10 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             NOT_NEGATIVE,
             """
             For the objective 'lambdarank' and a `Dataset` with positions: the L2
-            regularization of the biases of positions. Larger values give smaller
-            biases.
+            regularization of the position biases. Larger values make the biases
+            smaller.
             """,
-            advice="Increase it if there are few clicks for each position.",
+            advice="Increase it if there are few clicks per position.",
             needs=_POSITIONS,
         ),
         _option(
@@ -1161,9 +1169,9 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             LABEL_GAIN,
             """
             Gain of each relevance grade in NDCG, starting with grade 0. None means
-            2**grade - 1, for the grades 0 to 30.
+            2**grade - 1, for grades 0 to 30.
             """,
-            advice="Set it if grades are above 30, or gains are known.",
+            advice="Set it if there are grades above 30 or if you know the gains.",
         ),
     ),
     "Metrics, early stopping and folds": (
@@ -1172,12 +1180,12 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             None,
             METRIC,
             """
-            Metrics to compute on the evaluation sets: names, functions or scorers of
-            scikit-learn. None: the default metric of the objective. 'None': no metric.
+            Metrics to compute on the evaluation sets: names, functions or scikit-learn
+            scorers. None: the default metric of the objective. 'None': no metric.
             """,
             advice=(
-                "Set it if you judge models by another metric than the "
-                "loss: see https://skgoss.github.io/skgoss/evaluation.html."
+                "Set it if you judge models by a metric other than the loss: see "
+                "https://skgoss.github.io/skgoss/evaluation.html."
             ),
             aliases="metrics metric_types",
         ),
@@ -1187,7 +1195,7 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             integer(1),
             """
             For the metric 'multi_error': a prediction is correct if the true class is
-            among this many classes with the highest scores.
+            among the k classes with the highest scores, where k is this value.
             """,
             advice="Set it to the number of classes that a user sees.",
         ),
@@ -1199,15 +1207,15 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             For the metric 'auc_mu': the matrix of misclassification costs as a list of
             n_classes * n_classes numbers, row by row. None: all costs are 1.
             """,
-            advice="Set it if errors between some classes cost more.",
+            advice="Set it if confusing certain classes is more costly.",
         ),
         _option(
             "eval_at",
             (1, 2, 3, 4, 5),
             EVAL_AT,
             """
-            For the metrics 'ndcg' and 'map': the numbers k of top documents, as in
-            NDCG@k.
+            For the metrics 'ndcg' and 'map': the numbers k of top documents to
+            evaluate, as in NDCG@k.
             """,
             advice="Set it to the number of documents that a user sees.",
             aliases="ndcg_eval_at ndcg_at map_eval_at map_at",
@@ -1219,7 +1227,7 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             """
             Whether early stopping uses only the first metric.
             """,
-            advice="Set it if the other metrics are only for information.",
+            advice="Set it to True if the other metrics are for information only.",
             needs=_EARLY_STOPPING,
         ),
         _option(
@@ -1227,10 +1235,10 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             0.0,
             MIN_DELTA,
             """
-            Minimum change of a metric that early stopping counts as an improvement: one
+            Minimum change in a metric that early stopping counts as an improvement: one
             number, or a list with one number for each metric.
             """,
-            advice="Increase it to end earlier.",
+            advice="Increase it to stop earlier.",
             needs=_EARLY_STOPPING,
         ),
         _option(
@@ -1238,11 +1246,13 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             0.1,
             real(0, 1),
             """
-            Fraction of the rows that fit holds out for early stopping if it gets no
-            evaluation set. Classifiers hold out this fraction of each class, rankers
-            this fraction of the queries. ``random_state`` determines the rows.
+            Fraction of the rows that ``fit`` holds out for early stopping without an
+            evaluation set. Classifiers hold out this fraction of each class; rankers,
+            of the queries. ``random_state`` determines which rows.
             """,
-            advice="Increase it for small data if rounds vary much.",
+            advice=(
+                "Increase it for small data sets if the number of rounds varies a lot."
+            ),
             needs=_HELD_OUT,
             is_added=True,
         ),
@@ -1251,14 +1261,17 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             False,
             BOOL,
             """
-            Whether to fit the model again on all rows after early stopping with
-            held-out rows, for the best number of rounds. Callbacks that are called
-            before rounds, such as ``reset_parameter``, are called again. With
-            ``folds``: whether to fit one model on all rows, for the geometric mean of
-            the best numbers of rounds of the folds, instead of keeping their models.
-            It is not a method: for new leaf values, use ``booster_.refit(X, y)``.
+            Whether to fit the model again on all rows, with the best number of rounds,
+            after early stopping with held-out rows. Callbacks that run before rounds,
+            such as ``reset_parameter``, run again. With ``folds``: whether to fit one
+            model on all rows, with the geometric mean of the folds' best numbers of
+            rounds, instead of keeping the folds' models. It is not a method: to compute
+            new leaf values, use ``booster_.refit(X, y)``.
             """,
-            advice="Set it to train on all rows, which matters with few rows.",
+            advice=(
+                "Set it to True to train on all rows, which matters for small data "
+                "sets."
+            ),
             needs=_REFIT,
             is_added=True,
         ),
@@ -1267,18 +1280,18 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             None,
             FOLDS,
             """
-            Fit one model on each fold's training rows, and keep the mean of these
-            models as one model. An int is the number of folds: classifiers put the same
-            fraction of each class into each fold (for survival, of events), rankers
-            whole queries, and ``random_state`` determines the rows. Otherwise a
-            splitter of scikit-learn, or pairs (train, test) of arrays of row numbers.
-            Each model keeps the rounds up to the best one on its own test rows, unless
-            ``early_stopping_round`` is 0; with a preset, all keep the geometric mean of
-            these numbers. The predictions for the test rows are the attribute
-            ``oof_prediction_``.
+            Fit one model on each fold's training rows and keep the mean of these models
+            as one model. An int is the number of folds: classifiers put the same
+            fraction of each class (for survival, of events) into each fold, rankers
+            assign whole queries, and ``random_state`` determines the rows. Otherwise,
+            pass a scikit-learn splitter or pairs (train, test) of arrays of row
+            numbers. Each model keeps the rounds up to the best one on its own test
+            rows, unless ``early_stopping_round`` is 0; with a preset, all models keep
+            the geometric mean of these numbers. The attribute ``oof_prediction_``
+            contains the predictions for the test rows.
             """,
             advice=(
-                "Use it for better predictions, and for intervals: see "
+                "Use it for better predictions and for intervals: see "
                 "https://skgoss.github.io/skgoss/accuracy.html and "
                 "https://skgoss.github.io/skgoss/intervals.html."
             ),
@@ -1292,8 +1305,9 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             None,
             RANDOM_STATE,
             """
-            Seed of all random choices. A RandomState or Generator gives each fit
-            another seed. None is a fixed seed, so repeated fits give the same model.
+            Seed for all random choices. With a RandomState or Generator, each fit uses
+            a different seed. None is a fixed seed, so repeated fits give the same
+            model.
             """,
             advice="Change it to see how much results depend on chance.",
             lightgbm="seed",
@@ -1315,8 +1329,8 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             None,
             SEED,
             """
-            Seed for the samples of rows. None: derived from ``random_state``, or 3 if
-            that is None.
+            Seed for sampling rows. None: derived from ``random_state``, or 3 if that is
+            None.
             """,
             aliases="bagging_fraction_seed",
             seed=3,
@@ -1326,8 +1340,8 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             None,
             SEED,
             """
-            Seed for the samples of columns. None: derived from ``random_state``, or 2
-            if that is None.
+            Seed for sampling columns. None: derived from ``random_state``, or 2 if that
+            is None.
             """,
             seed=2,
         ),
@@ -1336,8 +1350,8 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             None,
             SEED,
             """
-            Seed for the random thresholds of ``extra_trees`` and the halves of the
-            classes with ``multi_strategy="multi_output_tree"``. None: derived from
+            Seed for the random thresholds of ``extra_trees`` and for the class halves
+            with ``multi_strategy="multi_output_tree"``. None: derived from
             ``random_state``, or 6 if that is None.
             """,
             seed=6,
@@ -1357,8 +1371,8 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             None,
             SEED,
             """
-            Seed for the trees that 'dart' drops. None: derived from ``random_state``,
-            or 4 if that is None.
+            Seed for choosing the trees that 'dart' drops. None: derived from
+            ``random_state``, or 4 if that is None.
             """,
             seed=4,
         ),
@@ -1369,15 +1383,17 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             False,
             BOOL,
             """
-            Whether ``fit`` continues from the last fit of this estimator: it adds
-            rounds up to ``n_estimators``, which counts those of the last fit. On the
-            same data, the model is identical to that of one fit. Other options than
-            those of threads, time and messages must not change. It cannot be used with
-            ``preset``, ``folds``, ``refit``, 'dart' or 'rf', nor with the arguments
+            Whether ``fit`` continues from this estimator's last fit: it adds rounds
+            until there are ``n_estimators`` in total. On the same data, the model is
+            identical to that of a single fit. All other options must stay the same,
+            except those for threads, time and messages. It cannot be used with
+            ``preset``, ``folds``, ``refit``, 'dart' or 'rf', or with the arguments
             ``init_model`` and ``init_score``.
             """,
-            advice="Set it to add rounds to a model without growing the first ones"
-            " again.",
+            advice=(
+                "Set it to True to add rounds to a model without growing the first "
+                "rounds again."
+            ),
             is_added=True,
         ),
         _option(
@@ -1385,12 +1401,12 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             None,
             optional(POSITIVE),
             """
-            Time limit of a fit in seconds. The fit ends after the current round. The
-            search of a preset ends earlier, to leave time for the last fit. You always
-            get a fitted model, of at least one round. If ``time_limit_reached_`` is
-            False, reruns are identical.
+            Time limit for a fit, in seconds. When it is reached, the fit ends after the
+            current round. A preset's search ends earlier to leave time for the last
+            fit. You always get a fitted model with at least one round. If
+            ``time_limit_reached_`` is False, reruns are identical.
             """,
-            advice="Set it if a fit must end in time.",
+            advice="Set it if a fit must finish in time.",
             is_added=True,
         ),
         _option(
@@ -1398,12 +1414,12 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             None,
             N_BYTES,
             """
-            Memory that a fit may need in addition to ``X``, in bytes, such as 8e9. If
-            its estimate is larger, ``fit`` raises MemoryError before it bins the rows.
-            ``estimate_memory`` returns the estimate. Not with a ``preset``, which
-            chooses its options while it runs.
+            Memory that a fit may use in addition to ``X``, in bytes, such as 8e9. If
+            the estimate is larger, ``fit`` raises a MemoryError before it bins the
+            rows. ``estimate_memory`` returns the estimate. It cannot be used with a
+            ``preset``, which chooses its options while it runs.
             """,
-            advice="Set it if the process would be ended for using too much memory.",
+            advice="Set it if the process would be killed for using too much memory.",
             is_added=True,
         ),
         _option(
@@ -1412,7 +1428,7 @@ GROUPS: dict[str, tuple[Option, ...]] = {
             ANY_INT,
             """
             With 1 or more, early stopping prints messages, and long fits show a
-            progress bar if the package rich is installed. With smaller values nothing
+            progress bar if the rich package is installed. With smaller values, nothing
             is printed.
             """,
             advice="Set it to 1 to see the progress of long fits.",

@@ -318,8 +318,8 @@ def test_there_is_one_warning_of_all():
         (warning,) = [w for w in caught if w.category is UnusedParameterWarning]
         assert str(warning.message) == (
             "Options without effect: subsample needs subsample_freq=1; drop_rate needs"
-            " boosting_type='dart'; reg_sqrt needs objective='regression' or"
-            " 'regression_l1' or 'fair' or 'quantile' or 'expectile' or 'mape'. See"
+            " boosting_type='dart'; reg_sqrt needs objective='regression',"
+            " 'regression_l1', 'fair', 'quantile', 'expectile' or 'mape'. See"
             " https://skgoss.github.io/skgoss/parameters.html#subsample"
         )
         assert warning.filename == __file__
@@ -343,7 +343,7 @@ SKIPS = {"boosting_type": "dart", "skip_drop": 1.0}
         ),
         ({"bagging_by_query": True}, "needs queries and subsample < 1 and subsample_f"),
         ({"multi_error_top_k": 2}, "multi_error_top_k needs metric='multi_error'"),
-        ({"multi_strategy": "multi_output_tree"}, "needs three classes or more"),
+        ({"multi_strategy": "multi_output_tree"}, "needs three or more classes"),
         ({"max_cat_to_onehot": 9}, "max_cat_to_onehot needs a categorical column"),
         ({"cat_l2": 1.0}, "cat_l2 needs a column with more categories than max_cat_to"),
         (

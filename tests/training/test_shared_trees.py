@@ -200,7 +200,7 @@ def test_what_it_cannot_be_used_with(options, message):
 def test_with_one_output_it_warns_once_and_has_no_effect(estimator, y):
     plain = clone(estimator).set_params(**SHARED | {"multi_strategy": PLAIN})
     shared = clone(estimator).set_params(**SHARED)
-    with pytest.warns(UnusedParameterWarning, match="three classes or more") as caught:
+    with pytest.warns(UnusedParameterWarning, match="three or more classes") as caught:
         shared.fit(X, y)
     assert len(caught) == 1
     expected = plain.fit(X, y).predict(X, raw_score=True)

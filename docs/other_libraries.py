@@ -47,7 +47,9 @@ REMARKS = {
         "`objective` (both work): 'regression', 'regression_l1', 'poisson',"
         " 'quantile', ..."
     ),
-    ("HistGradientBoosting", "interaction_cst"): "`interaction_constraints`",
+    ("HistGradientBoosting", "interaction_cst"): (
+        "`interaction_constraints`, which must list every column"
+    ),
     ("HistGradientBoosting", "early_stopping"): (
         "`early_stopping_round`, a number of rounds"
     ),
@@ -61,6 +63,12 @@ REMARKS = {
     ),
     ("XGBoost", "alpha"): "`reg_alpha`; in skgoss, `alpha` is a quantile level",
     ("XGBoost", "subsample"): "`subsample`, **with `subsample_freq=1`**",
+    ("XGBoost", "eval_metric"): (
+        "`metric`, such as `metric='l1'`. The `eval_metric` of fit adds to the default"
+    ),
+    ("XGBoost", "interaction_constraints"): (
+        "`interaction_constraints`, which must list every column"
+    ),
     ("XGBoost", "device"): "Fits run on CPUs",
     ("CatBoost", "subsample"): "`subsample`, **with `subsample_freq=1`**",
     ("CatBoost", "task_type"): "Fits run on CPUs",

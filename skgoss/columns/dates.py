@@ -98,7 +98,8 @@ def not_dates(name: Any, what: str) -> ValueError:
     """The error for other values than dates in a column that held dates in fit."""
     return ValueError(
         f"Column {name!r} held dates in fit, but now holds {what}. Pass dates: text"
-        f" becomes dates, in pandas, with pandas.to_datetime(X[{name!r}])."
+        f" becomes dates, in pandas, with pandas.to_datetime(X[{name!r}]). In an array"
+        " of objects, pass datetime.datetime or numpy.datetime64 objects."
     )
 
 

@@ -16,7 +16,7 @@ from sklearn.utils.metaestimators import available_if
 
 from skgoss.columns.floats import check_unmasked
 from skgoss.estimators.base import MYPY, EarlierModel, LGBMModel, Metrics
-from skgoss.fit.arguments import FitArguments
+from skgoss.fit.arguments import FitArguments, scored_column
 from skgoss.fit.task import Classification
 from skgoss.model import predictions
 from skgoss.model.fitted import FittedModel, scores_of_targets
@@ -278,7 +278,8 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
             The rows to predict.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Their classes. Or soft labels, of shape (n_samples, n_classes): the
-            probabilities of the classes.
+            probabilities of the classes. If ``X`` is a file or read in batches, it may
+            be the name of a column.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.
 
@@ -293,6 +294,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         ValueError
             If the objective is a function: then predictions are raw scores.
         """
+        y = scored_column(X, y)
         check_unmasked(y, "y")
         if not isinstance(self._model.objective, str | list):
             of_two, of_more = "(scores > 0).astype(int)", "scores.argmax(axis=1)"

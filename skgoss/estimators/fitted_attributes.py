@@ -115,11 +115,7 @@ class FittedAttributes:
 
     @property
     def best_score_(self) -> dict[str, dict[str, float]]:
-        """Metrics by evaluation set and name.
-
-        They are those of the best round after early stopping, or else of the last
-        round.
-        """
+        """Metrics of the best, or else the last round by evaluation set and name."""
         return copy.deepcopy(self.booster_.best_score)
 
     @property
@@ -150,6 +146,19 @@ class FittedAttributes:
     def feature_name_(self) -> list[str]:
         """Names of the columns; 'Column_0', 'Column_1', ... if ``X`` has no names."""
         return self._model.feature_names
+
+    @property
+    def categories_(self) -> dict[str, list[Any]]:
+        """Categories of each categorical column, by its name; others are unknown."""
+        model = self._model
+        if model.categories.unplaced:
+            raise AttributeError(
+                f"This {self._owner} was read from a file of another library, which"
+                " does not say which columns hold its categories. They are in"
+                " booster_.pandas_categorical, in the order of the columns."
+            )
+        known, names = model.categories.vocabularies, model.feature_names
+        return {names[j]: list(known[j].values) for j in sorted(known)}
 
     @property
     def date_features_(self) -> DateFeatures:

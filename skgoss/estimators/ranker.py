@@ -11,7 +11,7 @@ from sklearn.utils import Tags
 from skgoss import parameters
 from skgoss.estimators.base import EarlierModel, LGBMModel, Metrics
 from skgoss.estimators.ndcg_scorer import ndcg
-from skgoss.fit.arguments import FitArguments
+from skgoss.fit.arguments import FitArguments, scored_column
 from skgoss.fit.task import Ranking
 from skgoss.parameters import docstrings, signatures
 from skgoss.utils import sklearn_private
@@ -155,7 +155,8 @@ class LGBMRanker(LGBMModel):
             The rows to predict. The columns must be those of ``fit``, in the same
             order.
         y : array-like of shape (n_samples,)
-            The relevance grades of the documents.
+            The relevance grades of the documents. If ``X`` is a file or read in
+            batches, ``y`` and ``qid`` may be names of columns.
         qid : array-like of shape (n_samples,), default=None
             Query id of each row. Without ``qid`` and ``group``, all rows belong to one
             query. This is an error if ``fit`` got several queries, and all of them have
@@ -174,5 +175,6 @@ class LGBMRanker(LGBMModel):
             have equal scores, it is the mean over their orders, as in scikit-learn's
             ``ndcg_score``.
         """
+        y, qid = scored_column(X, y), scored_column(X, qid, "qid")
         gain = parameters.checked_value("label_gain", self.label_gain, self._owner)
         return ndcg(self, X, y, qid, group, sample_weight, label_gain=gain)

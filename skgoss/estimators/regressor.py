@@ -15,7 +15,7 @@ from sklearn.utils import Tags
 from skgoss.columns import lifetimes, row_weights, targets
 from skgoss.columns.floats import as_floats
 from skgoss.estimators.base import MYPY, EarlierModel, LGBMModel, Metrics
-from skgoss.fit.arguments import FitArguments
+from skgoss.fit.arguments import FitArguments, scored_column
 from skgoss.fit.task import Regression
 from skgoss.model import intervals
 from skgoss.objectives.eval_data import EvalData
@@ -169,7 +169,8 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
         X : array-like or data frame of shape (n_samples, n_features)
             The rows to predict.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Their targets.
+            Their targets. If ``X`` is a file or read in batches, it may be the name of
+            a column.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.
 
@@ -181,6 +182,7 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
             raw scores.
         """
         levels, objective = self._model.link.levels, self._model.objective
+        y = scored_column(X, y)
         predicted = np.asarray(self.predict(X), dtype=np.float64)
         n_rows, owner = len(predicted), self._owner
         weight = row_weights.checked(sample_weight, None, predicted, None)

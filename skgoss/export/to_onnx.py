@@ -214,7 +214,9 @@ def exported_model(
     booster = booster_of(
         model,
         "model",
-        advice=" Convert pipelines with skl2onnx.to_onnx, after `import skgoss.onnx`.",
+        advice=" Convert pipelines with skl2onnx.to_onnx, after `import skgoss.onnx`."
+        " It refuses dates; skgoss.to_onnx(model[-1], model[:-1].transform(X)) converts"
+        " the last step alone, which may read dates, text and missing values.",
     )
     if booster is model:  # its default is the best rounds; that of estimators is all
         length = booster._length(length)

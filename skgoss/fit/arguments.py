@@ -22,7 +22,7 @@ from skgoss.distributed.row_partition import Parts
 from skgoss.fit.callbacks import read_progress, with_shown_metrics
 from skgoss.objectives.objectives import canonical_name
 from skgoss.parameters.settings import Settings
-from skgoss.sources import input_rows
+from skgoss.sources import input_rows, text_files
 from skgoss.utils.messages import type_name, warn, warn_unused
 
 # The default name of an evaluation set that is the training set.
@@ -368,6 +368,28 @@ def _as_dataset(X: Any, values: dict[str, Any]) -> tuple[Dataset, dict[str, Any]
     if "sample_weight" not in named:
         rows.weight = values["sample_weight"]
     return rows, values | dict.fromkeys(named)
+
+
+def scored_column(X: Any, y: Any, name: str = "y") -> Any:
+    """The target of rows to score; a column of ``X`` if ``y`` is its name.
+
+    A list of names is one of labels, unless all are columns of data read in batches.
+    ValueError if ``y`` is a name, and ``X`` is not read from files or in batches.
+    """
+    if not dataset_fields.names_columns(y):
+        return y
+    source = input_rows.source(X) if input_rows.is_streamed(X) else None
+    if isinstance(y, list) and not {*y}.issubset((source and source.names) or ()):
+        return y
+    if source is not None:
+        return dataset_fields.read_columns(source, {"label": y})[0]["label"]
+    if not input_rows.is_file(X):
+        raise ValueError(
+            f"{name} must be an array, got the str {y!r}, which can only be a column of"
+            " a file."
+        )
+    options = text_files.FileOptions(header=True, label_column=(y,))
+    return text_files.read(X, options).label
 
 
 def input_sets(

@@ -52,6 +52,9 @@ AfterRound = Callable[[int, Callable[[], FittedModel]], bool]
 MakeModel = Callable[["Fit"], Any]
 
 
+# A column matters if splits on it have more than this proportion of a tree's gain.
+_LEAST_GAIN = 0.05
+
 # What stands for `BinnedDataset.build`.
 BuildBins = Callable[..., BinnedDataset]
 
@@ -129,23 +132,35 @@ class PreparedFit:
     def warn_of_trees(self, ensemble: Ensemble, dataset: BinnedDataset) -> None:
         """Warn if no tree of the fit, or of one of its outputs, has a split.
 
-        With ``verbosity`` >= 0, also warn if no tree splits a column with a monotone
-        constraint. All ranks ask at the same time. ``dataset`` has the bins of the
-        rows.
+        Also warn of columns that no tree splits because of a monotone constraint; with
+        ``verbosity`` >= 0, whatever the reason. All ranks ask at the same time.
+        ``dataset`` has the bins of the rows.
         """
         n_leaves = np.diff(ensemble.leaf_start).reshape(-1, ensemble.n_scores)
         first = 0 if self.data.arguments.continues else self.n_earlier
         has_split = np.asarray((n_leaves[first:] > 1).any(axis=0))
         if not has_split.all():
             nothing_learned.warn_of(self.data, dataset, has_split, self._splits_with)
-        elif self.data.settings.verbosity >= 0:
+        elif self.data.settings.monotone_constraints is not None:
             self._warn_of_unused_constraints(ensemble)
 
     def _warn_of_unused_constraints(self, ensemble: Ensemble) -> None:
-        """Warn if no tree splits a column that has a monotone constraint."""
+        """Warn of columns with a monotone constraint that no tree splits.
+
+        If ``verbosity`` < 0, only of those that matter in a first tree with the
+        opposite constraint.
+        """
         data, used = self.data, ensemble.importances("split")
         signs = data.settings.monotone_constraints or []
         unused = [sign if n == 0 else 0 for sign, n in zip(signs, used, strict=False)]
+        if any(unused) and data.settings.verbosity < 0:
+            if data.rows.partition is not None or data.init_model is not None:
+                return
+            opposite = [b - 2 * a for a, b in zip(unused, signs, strict=True)]
+            tree = self._first_tree({"monotone_constraints": opposite})
+            gain = tree.importances("gain")
+            matters = gain > _LEAST_GAIN * gain.sum()
+            unused = [s if m else 0 for s, m in zip(unused, matters, strict=False)]
         if any(unused) and data.rows.collectives.rank == 0:
             columns = data.column_names
             if columns is None:
@@ -160,10 +175,14 @@ class PreparedFit:
 
     def _splits_with(self, options: Mapping[str, Any]) -> NDArray[np.bool_]:
         """Which scores have a split in a first tree that is grown with some options."""
+        return np.diff(self._first_tree(options).leaf_start) > 1
+
+    def _first_tree(self, options: Mapping[str, Any]) -> Ensemble:
+        """The first tree, or the first one of each score, with some options."""
         changed = self.with_options({**options, "linear_tree": False})
         rounds = changed.setup.begin(self.data.fitted, [])
         rounds.boost()
-        return np.diff(rounds.ensemble().leaf_start) > 1
+        return rounds.ensemble()
 
     @property
     def n_earlier(self) -> int:

@@ -74,6 +74,8 @@ def rows(
             "refit cannot be used for models of several quantiles or targets, or of"
             " survival. Fit a new model, or pass this one as init_model."
         )
+    if model.task == "classification" and model.link.distribution is None:
+        _check_numbers_of_classes(label, model)
     target = targets.numbers(
         targets.one_column(label, n_rows, owner, "label"), owner, "label"
     )
@@ -101,6 +103,19 @@ def rows(
             f"label must hold the numbers 0 to {n_scores - 1} of the classes."
         )
     return existing
+
+
+def _check_numbers_of_classes(label: ArrayLike, model: FittedModel) -> None:
+    """Raise ValueError if labels are text, and not the numbers of the classes."""
+    values = np.asarray(label)
+    first = values.flat[0] if values.size else None
+    if isinstance(first, str):
+        n_classes = len(model.classes)
+        raise ValueError(
+            f"label must hold the numbers 0 to {n_classes - 1} of the classes, got"
+            f" {str(first)!r}. Pass numpy.searchsorted(model.classes_, y), where model"
+            " is the estimator."
+        )
 
 
 def refitted(

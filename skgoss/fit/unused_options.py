@@ -16,6 +16,9 @@ from skgoss.utils.public import SITE
 
 Readers = dict[str, list[str]]
 
+# What users of other libraries may mean by the name of an option.
+_OFTEN_MEANT = {"alpha": " (the L1 penalty, alpha in XGBoost, is reg_alpha)"}
+
 
 def _readers(options_of: Iterable[tuple[str, Iterable[str]]]) -> Readers:
     """The names of what reads an option, by option.
@@ -99,7 +102,8 @@ def warn_of(asked: Settings, data: FitData, metrics: Sequence[AnyMetric]) -> Non
         ):
             missing = list(_missing(name, of_fit, names, computed))
             if missing:
-                unused.append(f"{name} needs {' and '.join(missing)}")
+                meant = _OFTEN_MEANT.get(name, "")
+                unused.append(f"{name} needs {' and '.join(missing)}{meant}")
     if unused:
         anchor = unused[0].partition(" ")[0].replace("_", "-")
         warn_unused(

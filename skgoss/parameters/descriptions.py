@@ -313,6 +313,8 @@ oof_score_ : dict
     The mean of each metric over the folds. Defined as ``oof_prediction_`` is.
 oof_score_error_ : dict
     The standard error of each mean in ``oof_score_``.
+categories_ : dict of list
+    The categories of each categorical column, by its name. Others count as missing.
 date_features_ : DateFeatures
     Makes numbers of dates, as the model does. Defined only if ``X`` had dates.
 pair_features_ : PairFeatures
@@ -324,13 +326,11 @@ n_features_ : int
 feature_names_in_ : ndarray of shape (`n_features_in_`,)
     Names of the columns of ``X``. Defined only if all names are strings.
 feature_name_ : list of str
-    Names of the columns: the argument ``feature_name`` of ``fit``, or else the
-    names in ``X``, or else 'Column_0', 'Column_1' and so on.
+    ``feature_name`` of ``fit``, the names in ``X``, or 'Column_0', 'Column_1', ...
 booster_ : Booster
     The trained model, without the estimator.
 objective_ : str, callable or None
-    The objective: its name, or the function that was passed. None if the model was
-    read from a file that holds no objective.
+    The objective: a name or a function. None if a file holds no objective.
 n_estimators_ : int
     Number of rounds of the model.
 n_iter_ : int

@@ -85,6 +85,9 @@ def warn_of_unknown(names: Iterable[str], owner: str) -> None:
     """Warn of names that are not options of a constructor or of `train`."""
     for name in names:
         advice = " It is an argument of fit." if name in FIT else suggestion(name)
+        if name == "eval_metric":
+            advice += " Early stopping then also follows the default metric, which"
+            advice += " the parameter metric replaces."
         warn_no_effect(f"{owner} has no parameter {name!r}", advice)
 
 

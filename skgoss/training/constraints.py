@@ -16,7 +16,7 @@ from skgoss.binning.binned_dataset import BinnedDataset
 from skgoss.columns.names import ColumnFinder
 from skgoss.parameters.settings import Settings
 from skgoss.utils import disk
-from skgoss.utils.messages import warn
+from skgoss.utils.messages import STANDS_FOR_LIGHTGBM, warn
 
 # The numbers of `Bounding` in _engine/training/workspace.pxd.
 UNBOUNDED = 0
@@ -167,10 +167,24 @@ class _ConstraintReader(ColumnFinder):
             pairs = itertools.combinations(range(self.n_features), 2)
             return [list(pair) for pair in pairs] or [[0]]
         option = "interaction_constraints"
-        return [
+        sets = [
             sorted({self.number(column, option) for column in allowed})
             for allowed in passed
         ]
+        self._warn_of_missing(set(range(self.n_features)).difference(*sets))
+        return sets
+
+    def _warn_of_missing(self, columns: set[int]) -> None:
+        """Warn of columns that no tree splits, because they are in no set."""
+        if not columns or STANDS_FOR_LIGHTGBM.is_set():
+            return
+        shown = ", ".join(repr(self.name(j)) for j in sorted(columns)[:5])
+        shown += ", ..." if len(columns) > 5 else ""
+        warn(
+            "interaction_constraints: no tree splits columns that are in no group:"
+            f" {shown}. For a column without interactions, add a group of it alone,"
+            f" such as [{self.name(min(columns))!r}]."
+        )
 
     def forced(self, passed: Any) -> list[ForcedSplit] | None:
         """The forced splits as a list, parents before children; None: there are none.

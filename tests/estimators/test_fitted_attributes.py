@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from skgoss import LGBMClassifier, LGBMModel, LGBMRegressor
+from skgoss import Booster, LGBMClassifier, LGBMModel, LGBMRegressor
 
 FITTED = [
     "best_iteration_",
     "best_score_",
+    "categories_",
     "evals_result_",
     "feature_importances_",
     "feature_name_",
@@ -70,3 +71,34 @@ def test_before_fit(cls):
         if hasattr(model, method):
             with pytest.raises(NotFittedError):
                 getattr(model, method)([[1.0]])
+
+
+def test_categories(tmp_path):
+    pd = pytest.importorskip("pandas")
+    y = np.arange(60) % 2
+    data = pd.DataFrame(
+        {
+            "size": pd.Categorical(["m", "l"] * 30, ["s", "m", "l"], ordered=True),
+            "city": ["Rome", "Oslo", None] * 20,
+            "kg": np.arange(60.0),
+            "code": [7, 3, 3] * 20,
+        }
+    )
+    model = small(LGBMClassifier, categorical_feature=["code", "city"], folds=2)
+    model.fit(data, y)
+    known = {"size": ["s", "m", "l"], "city": ["Oslo", "Rome"], "code": [3, 7]}
+    assert model.categories_ == known
+    model.categories_["city"].clear()  # a copy
+    model.to_file(tmp_path / "model.txt")
+    assert LGBMClassifier.from_file(tmp_path / "model.txt").categories_ == known
+    assert small(LGBMClassifier).fit(data[["kg"]], y).categories_ == {}
+
+
+def test_categories_of_another_library(lightgbm):
+    pd = pytest.importorskip("pandas")
+    data = pd.DataFrame({"city": pd.Categorical(["Rome", "Oslo"] * 30)})
+    theirs = lightgbm.LGBMRegressor(n_estimators=2, verbose=-1, min_child_samples=1)
+    text = theirs.fit(data, np.arange(60.0) % 2).booster_.model_to_string()
+    model = LGBMRegressor.from_booster(Booster(model_str=text))
+    with pytest.raises(AttributeError, match=r"booster_\.pandas_categorical"):
+        _ = model.categories_

@@ -53,8 +53,10 @@ NO_SPLIT = (
     ],
 )
 def test_the_reason(options, features, y, reason):
-    [message] = told(lambda: LGBMRegressor(n_estimators=3, **options).fit(features, y))
+    model = LGBMRegressor(n_estimators=3, **options)
+    [*others, message] = told(lambda: model.fit(features, y))
     assert message.startswith(MESSAGE + reason)
+    assert all("in no group" in other for other in others)
 
 
 @pytest.mark.parametrize("objective", ["poisson", "gamma", "tweedie"])

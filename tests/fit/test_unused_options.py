@@ -399,3 +399,9 @@ def test_categories_of_a_frame_are_found():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         LGBMClassifier(n_estimators=2, cat_l2=1.0, n_jobs=1).fit(frame, Y > 0)
+
+
+def test_alpha_of_xgboost():
+    model = LGBMRegressor(alpha=0.5, **SMALL)
+    with pytest.warns(UnusedParameterWarning, match=r"alpha in XGBoost, is reg_alpha"):
+        model.fit(X, X[:, 0])

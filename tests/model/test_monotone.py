@@ -43,15 +43,23 @@ def test_the_second_label_is_constrained():
 def test_columns_that_no_tree_splits(folds):
     options = {"monotone_constraints": {"income": 1}, "folds": folds, **FEW}
     model = LGBMClassifier(**options)
-    assert told(lambda: model.fit(X, LABELS)) == []
+    (message,) = told(lambda: model.fit(X, LABELS))
     words = (
         "the probability of rejected never decreases with income (no tree splits it)"
     )
     assert summary(model) == words
-    (message,) = told(lambda: model.set_params(verbosity=0).fit(X, LABELS))
     assert message == (
         f"monotone_constraints: {words}. If the opposite is meant, change the sign."
     )
+    assert told(lambda: model.set_params(verbosity=0).fit(X, LABELS)) == [message]
+
+
+def test_columns_that_the_opposite_sign_does_not_use():
+    data = X.assign(constant=1.0)
+    model = LGBMClassifier(monotone_constraints={"constant": 1}, **FEW)
+    assert told(lambda: model.fit(data, LABELS)) == []
+    (message,) = told(lambda: model.set_params(verbosity=0).fit(data, LABELS))
+    assert "never decreases with constant (no tree splits it)" in message
 
 
 def test_used_columns_give_no_warning():

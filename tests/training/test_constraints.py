@@ -188,6 +188,8 @@ def test_raw_scores_of_classes_are_monotone(method):
     assert steps(lambda Z: model.predict_proba(Z)[:, 1], X, [1, -1]).min() >= 0
 
 
+# Some random signs are wrong.
+@pytest.mark.filterwarnings("ignore:monotone_constraints. the prediction never")
 @pytest.mark.parametrize("method", METHODS)
 def test_sparse_columns(method):
     """Lists, bundles and entries; leaves without a histogram of their own."""
@@ -361,8 +363,24 @@ def test_interactions_by_name_are_lightgbm_s(lightgbm):
 
 def test_columns_in_no_set_are_not_used():
     X, y = table()
-    model = LGBMRegressor(interaction_constraints=[[3], [5]], n_estimators=10).fit(X, y)
+    model = LGBMRegressor(interaction_constraints=[[3], [5]], n_estimators=10)
+    with pytest.warns(UserWarning, match=r"in no group: 0, 1, 2, 4\. .* as \[0\]\."):
+        model.fit(X, y)
     assert set(np.flatnonzero(model.feature_importances_)) <= {3, 5}
+
+
+def test_columns_in_no_set_are_named():
+    X, y = table()
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    model = LGBMRegressor(n_estimators=2, interaction_constraints=[["a", "b"], ["d"]])
+    with pytest.warns(UserWarning, match="no group: 'c', 'e', 'f'. For") as caught:
+        model.set_params(folds=2).fit(frame, y)
+    assert len(caught) == 1  # not once for each fold
+    alone = [["a", "b"], ["c"], ["d"], ["e"], ["f"]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.set_params(interaction_constraints=alone).fit(frame, y)
+        model.set_params(interaction_constraints="no_interactions").fit(frame, y)
 
 
 def test_sets_of_useless_columns_leave_constants():

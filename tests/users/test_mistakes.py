@@ -98,7 +98,7 @@ MISTAKES = {
     "train({'iterations': 9, **BINARY}, data(), 1)": ("'iterations'", "n_estimators"),
     "numbers.predict(X, shap=True)": ("'shap'", "Use pred_contrib=True."),
     "booster.predict(X, output_margin=True)": ("'output_margin'", "raw_score=True"),
-    "LGBMClassifier(eval_metric='auc')": ("'eval_metric'", "an argument of fit"),
+    "LGBMClassifier(eval_metric='auc')": ("argument of fit", "the parameter metric"),
     "LGBMClassifier().set_params(num_leafs=5)": (
         "'num_leafs' for estimator LGBMClassifier",
         "Did you mean 'num_leaves'?",
@@ -230,6 +230,13 @@ MISTAKES = {
     "regressor(date_features='week').fit(dates, r)": ("'day_of_week'", "'week'"),
     "dated.predict(dates.astype(str))": ("held dates in fit", "to_datetime(X['sold'])"),
     "dated.predict([[1.0]])": ("'sold' held dates in fit", "now holds numbers"),
+    "dated.predict(np.array([[18000.5]], object))": ("numpy.datetime64 objects",),
+    "classifier().fit(X, sex).booster_.refit(X, sex)": (
+        "the numbers 0 to 1 of the classes, got 'm'",
+        "numpy.searchsorted(model.classes_, y)",
+    ),
+    "numbers.score(frame, 'd')": ("y must be an array, got the str 'd'",),
+    "numbers.score('no.csv', 'd')": ("no.csv",),
     "dated.predict(dates.sold.dt.tz_localize('UTC').to_frame())": (
         "without a time zone in fit",
         "X['sold'].dt.tz_localize(None)",

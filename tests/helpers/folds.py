@@ -1,6 +1,8 @@
 """Fits on folds, and the models of their folds by `train`."""
 
 import numpy as np
+from scipy.optimize import root
+from scipy.special import expit, softmax
 from sklearn.datasets import make_classification, make_regression
 from sklearn.model_selection import KFold
 
@@ -54,3 +56,43 @@ def models_of_folds(task="regression", *, weight=None, folds=None, **options):
             skgoss.train(params, rows.subset(train), valid_sets=sets, callbacks=calls),
             test,
         )
+
+
+# The links whose predictions are means of the target, for scores of (..., n, n_scores).
+LINKS = {
+    "exp": np.exp,
+    "logistic": expit,
+    "log1p_exp": lambda scores: np.log1p(np.exp(scores)),
+    "softmax": lambda scores: softmax(scores, axis=-1),
+}
+
+
+def constants(members, link, weight=None):
+    """What the mean of raw scores lacks to predict the mean of its members' means.
+
+    ``members`` are the scores of each model for the training rows, (n_models, n,
+    n_scores).
+    """
+    means = np.average(LINKS[link](members), axis=1, weights=weight)
+    goal, scores = means.mean(axis=0), members.mean(axis=0)
+
+    def lacking(added):
+        predicted = LINKS[link](scores + added)
+        difference = goal - np.average(predicted, axis=0, weights=weight)
+        if link == "softmax":  # the scores of a row may all change by a constant
+            difference[-1] = added.sum()
+        return difference
+
+    found = root(lacking, np.zeros(scores.shape[1]), tol=1e-13)
+    np.testing.assert_allclose(lacking(found.x), 0, atol=1e-12)
+    return found.x
+
+
+def joined_scores(members, link, weight=None):
+    """The raw scores of the model of folds for the training rows, (n, n_scores).
+
+    ``members`` are those of each fold's model, (n, n_scores) or (n,).
+    """
+    stacked = np.array([scores.reshape(len(scores), -1) for scores in members])
+    added = constants(stacked, link, weight) if link in LINKS else 0.0
+    return stacked.mean(axis=0) + added

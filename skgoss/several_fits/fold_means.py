@@ -1,4 +1,4 @@
-"""Constants that give the model of folds the mean prediction of the folds' models.
+"""Constants that bring the model of folds to the mean prediction of the folds' models.
 
 The prediction of the mean of raw scores is not the mean of predictions if a link is
 curved. It is the geometric mean for 'exp', and nearly so for small probabilities.
@@ -7,7 +7,7 @@ curved. It is the geometric mean for 'exp', and nearly so for small probabilitie
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,14 +16,9 @@ from skgoss.binning.rows import Rows
 from skgoss.fit import splits
 from skgoss.objectives.link import CURVED, Link, transform
 from skgoss.objectives.objectives import TrainingRows
+from skgoss.utils.correct_rounding import expm1, log
 
 Floats = NDArray[np.float64]
-
-# Newton's method stops after a step shorter than ``_LAST_STEP``, or after
-# ``_MAX_STEPS`` steps, none of which is longer than ``_LONGEST_STEP``.
-_LAST_STEP = 1e-10
-_MAX_STEPS = 50
-_LONGEST_STEP = 1.0
 
 
 def compared_rows(n_rows: int) -> NDArray[np.int64]:
@@ -37,10 +32,14 @@ def constants(
     """What the mean of raw scores lacks to predict as its members do on average.
 
     ``members`` are the raw scores of each model, (n_scores, n), for the `compared_rows`
-    of ``rows``, the rows of all processes. With the constants, (n_scores,), added to
-    the mean of these scores, the weighted mean of its predictions is the mean of those
-    of the members. They are 0 if predictions are not means of the target, or are the
-    scores themselves.
+    of ``rows``, the rows of all processes. The result, (n_scores,), is the score of the
+    mean prediction of all members, minus that of the mean prediction by their mean
+    scores. So predictions of counts are multiplied by the ratio of both, and
+    probabilities change as if the rates of classes had changed by it (M. Saerens, P.
+    Latinne and C. Decaestecker, "Adjusting the Outputs of a Classifier to New a Priori
+    Probabilities", Neural Computation 14, 2002). Equal means would need large constants
+    if most probabilities are close to 0 or 1, and these predict worse. It is 0 where
+    predictions are not means of the target, or are the scores themselves.
     """
     n_scores, at = len(members[0]), compared_rows(len(rows))
     added, first = np.zeros(n_scores), 0
@@ -52,96 +51,38 @@ def constants(
             if rows.output_weight is not None:
                 weight = rows.output_weight[:, number]
             weight = None if weight is None else np.ascontiguousarray(weight[at])
-            of_part = [np.ascontiguousarray(member[span]) for member in members]
-            added[span] = _Means(part, weight, n_threads).constants(of_part)
+            each = [np.ascontiguousarray(member[span]) for member in members]
+            means = [_means(scores, part, weight, n_threads) for scores in each]
+            goal = sum(means) / len(means)
+            found = _means(sum(each) / len(each), part, weight, n_threads)
+            added[span] = _differences(goal, found, part)
     return added
 
 
-class _Means:
-    """Weighted means of predictions over rows, rounded once each."""
-
-    def __init__(self, link: Link, weight: Floats | None, n_threads: int) -> None:
-        self.link, self.weight, self.n_threads = link, weight, n_threads
-
-    def constants(self, members: Sequence[Floats]) -> Floats:
-        """The constants for one link, (n_scores,), by Newton's method.
-
-        Those of 'softmax' sum to 0. All are 0 if predictions overflow.
-        """
-        goals = [self._means(self._predictions(member)) for member in members]
-        goal = sum(goals) / len(members)
-        scores, added = sum(members) / len(members), np.zeros(len(members[0]))
-        for _ in range(_MAX_STEPS):
-            moved = scores + added[:, None]
-            predictions = self._predictions(moved)
-            lacking = goal - self._means(predictions)
-            if not np.isfinite(lacking).all():
-                return np.zeros(len(added))
-            if self.link.kind == "softmax":
-                step = self._joint_step(predictions, lacking)
-            else:
-                slope = self._means(self._slopes(moved, predictions))
-                step = np.divide(lacking, slope, out=0.0 * slope, where=slope > 0)
-            step = np.clip(step, -_LONGEST_STEP, _LONGEST_STEP)
-            added += step
-            if np.abs(step).max() < _LAST_STEP:
-                break
-        if self.link.kind == "softmax":
-            added -= math.fsum(added) / len(added)
-        return added
-
-    def _predictions(self, scores: Floats) -> Floats:
-        return transform(self.link, scores, self.n_threads, np.empty_like(scores))
-
-    def _mean(self, values: Floats) -> float:
-        return TrainingRows.from_one_process(values, self.weight).mean()
-
-    def _means(self, values: Floats) -> Floats:
-        return np.array([*map(self._mean, values)])
-
-    def _slopes(self, scores: Floats, predictions: Floats) -> Floats:
-        """The derivatives of predictions by their scores."""
-        if self.link.kind == "exp":
-            return predictions
-        if self.link.kind == "logistic":
-            return self.link.slope * predictions * (1.0 - predictions)
-        return transform(
-            Link("logistic"), scores, self.n_threads, np.empty_like(scores)
-        )
-
-    def _joint_step(self, predictions: Floats, lacking: Floats) -> Floats:
-        """Newton's step for probabilities of classes, each of which has all scores.
-
-        The score of the most frequent class stays.
-        """
-        n = len(predictions)
-        slopes = np.zeros((n, n))
-        for i, j in _pairs(n):
-            product = self._mean(predictions[i] * predictions[j])
-            slopes[i, j] = slopes[j, i] = -product
-        # Differences would lose the digits of rare classes.
-        slopes[range(n), range(n)] = [-math.fsum(row) for row in slopes]
-        rest = np.delete(np.arange(n), self._means(predictions).argmax())
-        step = np.zeros(n)
-        step[rest] = _solution(slopes[np.ix_(rest, rest)], lacking[rest])
-        return step
+def _means(scores: Floats, link: Link, weight: Floats | None, n_threads: int) -> Floats:
+    """The weighted mean of the predictions for each score, (n_scores,)."""
+    predictions = transform(link, scores, n_threads, np.empty_like(scores))
+    rows = (TrainingRows.from_one_process(values, weight) for values in predictions)
+    return np.array([row.mean() for row in rows])
 
 
-def _pairs(n: int) -> Iterator[tuple[int, int]]:
-    return ((i, j) for i in range(n) for j in range(i))
+def _differences(goal: Floats, found: Floats, link: Link) -> Floats:
+    """The scores of some means minus those of others; 0 if one has no score.
 
-
-def _solution(matrix: Floats, right: Floats) -> Floats:
-    """The solution x of ``matrix @ x = right``, for a positive definite matrix.
-
-    By elimination: LAPACK's numbers depend on the processor. A row without a pivot has
-    the solution 0.
+    Those of 'softmax' sum to 0.
     """
-    table = np.column_stack([matrix, right])
-    for k in range(len(right)):
-        pivot = table[k, k]
-        table[k] = table[k] / pivot if pivot > 0 else 0.0
-        factors = table[:, k].copy()
-        factors[k] = 0.0
-        table -= np.multiply.outer(factors, table[k])
-    return table[:, -1].copy()
+    scores = [[_score(mean, link) for mean in means] for means in (goal, found)]
+    difference = np.subtract(*scores)
+    difference[~np.isfinite(difference)] = 0.0
+    if link.kind == "softmax":
+        difference -= math.fsum(difference) / len(difference)
+    return difference
+
+
+def _score(mean: float, link: Link) -> float:
+    """The raw score whose prediction is a mean; NaN if there is none."""
+    if not 0.0 < mean < math.inf:
+        return math.nan
+    if link.kind == "logistic":
+        return log(mean / (1.0 - mean)) / link.slope if mean < 1.0 else math.nan
+    return log(expm1(mean) if link.kind == "log1p_exp" else mean)

@@ -1,8 +1,7 @@
 """Fits on folds, and the models of their folds by `train`."""
 
 import numpy as np
-from scipy.optimize import root
-from scipy.special import expit, softmax
+from scipy.special import expit, logit, softmax
 from sklearn.datasets import make_classification, make_regression
 from sklearn.model_selection import KFold
 
@@ -67,25 +66,28 @@ LINKS = {
 }
 
 
+SCORES = {
+    "exp": np.log,
+    "logistic": logit,
+    "log1p_exp": lambda means: np.log(np.exp(means) - 1.0),
+    "softmax": lambda means: np.log(means) - np.log(means).mean(axis=-1),
+}
+
+
 def constants(members, link, weight=None):
-    """What the mean of raw scores lacks to predict the mean of its members' means.
+    """The score of the mean of members' predictions, minus that of the mean scores'.
 
     ``members`` are the scores of each model for the training rows, (n_models, n,
     n_scores).
     """
-    means = np.average(LINKS[link](members), axis=1, weights=weight)
-    goal, scores = means.mean(axis=0), members.mean(axis=0)
-
-    def lacking(added):
-        predicted = LINKS[link](scores + added)
-        difference = goal - np.average(predicted, axis=0, weights=weight)
-        if link == "softmax":  # the scores of a row may all change by a constant
-            difference[-1] = added.sum()
-        return difference
-
-    found = root(lacking, np.zeros(scores.shape[1]), tol=1e-13)
-    np.testing.assert_allclose(lacking(found.x), 0, atol=1e-12)
-    return found.x
+    goal, found = (
+        np.average(predictions, axis=0, weights=weight)
+        for predictions in (
+            LINKS[link](members).mean(axis=0),
+            LINKS[link](members.mean(axis=0)),
+        )
+    )
+    return SCORES[link](goal) - SCORES[link](found)
 
 
 def joined_scores(members, link, weight=None):

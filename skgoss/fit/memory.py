@@ -25,6 +25,7 @@ from skgoss.dataset.dataset import Dataset
 from skgoss.fit import fit_data
 from skgoss.fit.arguments import FitArguments, InputSet, input_sets
 from skgoss.fit.fit_data import FitData
+from skgoss.fit.splits import MAX_COMPARED
 from skgoss.fit.task import Task
 from skgoss.objectives.objectives import ObjectiveSpec, spec_of
 from skgoss.parameters.settings import Settings
@@ -287,7 +288,12 @@ def _folds(size: FitSize) -> float:
         return 0.0
     # The bins of test rows, the rows of each fold, and what its model predicts.
     numbers, predicted = 8 * size.n_folds, 16 + 8 * size.n_scores
-    return size.n_rows * (size.layout.column_bytes + numbers + predicted)
+    # What the models of all folds predict for the rows that means are compared on.
+    spec, n_compared = size.objective, 0
+    if spec is not None and spec.link != "identity" and not size.settings.refit:
+        n_compared = min(size.n_rows, MAX_COMPARED)
+    compared = 8 * size.n_scores * size.n_folds * n_compared
+    return size.n_rows * (size.layout.column_bytes + numbers + predicted) + compared
 
 
 def _histograms(size: FitSize) -> float:

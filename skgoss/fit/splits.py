@@ -21,6 +21,9 @@ Indices = NDArray[np.int64]
 # The training rows, and those to test on.
 Pair = tuple[Indices, Indices]
 
+# The largest number of rows on which the predictions of the folds' models are compared.
+MAX_COMPARED = 50_000
+
 
 @dataclass(frozen=True, eq=False)
 class Splits:

@@ -210,6 +210,7 @@ class FoldModels:
     # (n_tests, n_folds): the weights of the folds in the average of those that test the
     # same rows.
     mean: Floats
+    added: Floats | float  # (n_scores,): constants of the mean that the folds lack
 
     @classmethod
     def from_mean(cls, trees: Ensemble, rows: CalibrationRows) -> Self:
@@ -234,7 +235,9 @@ class FoldModels:
             average=False,
         )
         factor = n_folds / (trees.n_rounds if trees.average else 1)
-        return cls(trees.truncated(int((fold < 0).sum())), by_fold, factor, mean)
+        shared = trees.truncated(int((fold < 0).sum()))
+        added = 0.0 if rows.added is None else rows.added
+        return cls(shared, by_fold, factor, mean, added)
 
     def raw_scores(self, columns: Columns, n_threads: int) -> Floats:
         """The raw scores of rows by the mean model of each set of folds.
@@ -244,7 +247,7 @@ class FoldModels:
         by_fold = self.by_fold.raw_scores(columns, n_threads=n_threads)
         by_fold = by_fold.reshape(len(by_fold), self.mean.shape[1], -1)
         shared = self.shared.raw_scores(columns, n_threads=n_threads)
-        scores = self.factor * by_fold + shared[:, None]
+        scores = self.factor * by_fold + (shared - self.added)[:, None]
         return np.einsum("tf,nfs->nts", self.mean, scores)
 
 
@@ -350,7 +353,7 @@ class Conformal:
         ]
         scores = self._models.raw_scores(columns, n_threads)
         predicted = self._predicted(scores, n_threads)
-        mean = self._predicted(scores.mean(axis=1), n_threads)
+        mean = self._predicted(scores.mean(axis=1) + self._models.added, n_threads)
         out = np.empty((len(mean), 2, len(pairs)))
         for j, pair in enumerate(pairs):
             low, high = (np.ascontiguousarray(predicted[..., i]) for i in pair)
@@ -397,7 +400,8 @@ class Conformal:
         probabilities = self._probabilities(scores, n_threads)
         below = masses.weight_below(mass_before(probabilities))
         sets = below[:, :, None] < needed
-        best = self._probabilities(scores.mean(axis=1)).argmax(axis=1)
+        mean = scores.mean(axis=1) + self._models.added
+        best = self._probabilities(mean).argmax(axis=1)
         sets[np.arange(len(sets)), best] = True
         return sets
 

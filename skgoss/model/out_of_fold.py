@@ -24,6 +24,7 @@ _CALIBRATION: Types = {
     "test_of_row": np.ndarray,
     "fold_of_round": np.ndarray,
 }
+_ADDED: Types = {"added": (np.ndarray, NoneType)}
 _OWNER = "the out-of-fold predictions"
 
 
@@ -41,6 +42,9 @@ class CalibrationRows:
     # ``init_model``, which all folds share. All are 0 if one model was fitted on all
     # rows.
     fold_of_round: NDArray[np.int32]
+    # (n_scores,): the constants that the first trees of the folds have in addition to
+    # those of the models that were tested; None: 0.
+    added: Floats | None = None
 
     @classmethod
     def from_folds(
@@ -81,11 +85,13 @@ class CalibrationRows:
             tests=np.ones((1, 1), dtype=bool),
             test_of_row=np.minimum(self.test_of_row, 0),
             fold_of_round=np.zeros(n_rounds, dtype=np.int32),
+            added=None,
         )
 
     def state(self) -> dict[str, Any]:
         """The object as a dict of arrays."""
-        return {name: getattr(self, name) for name in _CALIBRATION}
+        added = {} if self.added is None else {"added": self.added}
+        return {name: getattr(self, name) for name in _CALIBRATION} | added
 
     @classmethod
     def from_state(cls, state: Any, n_rows: int) -> Self:
@@ -110,7 +116,13 @@ class CalibrationRows:
         _check_numbers(rounds, tests.shape[1], f"the folds of {owner}")
         if (rounds[: int((rounds < 0).sum())] >= 0).any():
             raise ValueError("rounds that folds share must be the first ones")
-        return cls(target, weight, tests, number, rounds)
+        # Only models with means have it.
+        (added,) = entries({"added": None, **state}, _ADDED, owner)
+        if added is not None:
+            added = vector(added, np.float64, "added")
+            if not np.isfinite(added).all():
+                raise ValueError(f"the constants of {owner} must be finite")
+        return cls(target, weight, tests, number, rounds, added)
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,6 +162,8 @@ class OutOfFold:
             return
         if self.scores.shape[1] != n_scores:
             raise ValueError(f"{_OWNER} must have {n_scores} columns")
+        if rows.added is not None and len(rows.added) != n_scores:
+            raise ValueError(f"{_OWNER} must have {n_scores} constants")
         is_tested = rows.test_of_row >= 0
         if not np.isfinite(self.scores[is_tested]).all():
             raise ValueError(f"{_OWNER} must be finite where folds test a row")
@@ -164,6 +178,11 @@ class OutOfFold:
         rows = self.calibration
         calibration = rows and rows.for_one_model(n_rounds)
         return replace(self, calibration=calibration, n_starts=n_starts)
+
+    def with_added(self, added: Floats) -> Self:
+        """The same for trees with constants, (n_scores,): see `CalibrationRows`."""
+        rows = self.calibration
+        return replace(self, calibration=rows and replace(rows, added=added))
 
     def without_folds(self) -> Self:
         """The same for a model whose trees have changed."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -15,6 +16,9 @@ from skgoss.parameters.domains import LEVELS
 from skgoss.utils.plain_values import entries
 
 Floats = NDArray[np.float64]
+
+# Links from a score to a mean of the target, other than 'identity'.
+CURVED = ("exp", "logistic", "log1p_exp", "softmax")
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,24 @@ class Link:
     def distribution(self) -> Distribution | None:
         """The distribution whose parameters are the scores; None for other links."""
         return DISTRIBUTIONS.get(self.kind)
+
+    def to_means(self, n_scores: int) -> Sequence[tuple[Link, int]]:
+        """The links of groups of scores to means, and the number of scores of each.
+
+        The first score of a distribution stands for its mean, unless its link is
+        'identity'; the others are its spread.
+        """
+        if self.distribution is not None:
+            first = next(iter(self.distribution.parameters.values()))
+            return (Link(first), 1), (IDENTITY, n_scores - 1)
+        return self.links or ((self, n_scores),)
+
+    @property
+    def is_curved(self) -> bool:
+        """Whether the mean of raw scores has another prediction than the mean one."""
+        if self.kind == "identity":
+            return False
+        return any(link.kind in CURVED for link, _ in self.to_means(1))
 
     @property
     def mixes_scores(self) -> bool:

@@ -15,8 +15,10 @@ from skgoss.fit.splits import Pair
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.out_of_fold import CalibrationRows, OutOfFold
 from skgoss.objectives.likelihoods import calibrated, newton_step
+from skgoss.objectives.link import Link
 from skgoss.objectives.objectives import TrainingRows
 from skgoss.objectives.output_metrics import AnyMetric
+from skgoss.several_fits import fold_means
 from skgoss.training.callback_api import History
 from skgoss.training.evaluation import EvalResult, EvaluationSet, loss_of
 from skgoss.training.loop import Trained, by_name
@@ -56,6 +58,9 @@ class FoldModel:
     n_rounds: int = 0  # the number of rounds of this fit
     # The metrics of ``scores`` by name, if they are known.
     measured: dict[str, float] | None = None
+    # (n_scores, n_compared): those of the `fold_means.compared_rows`; None: predictions
+    # of the mean of scores need no constants.
+    compared: Floats | None = None
 
     @classmethod
     def from_rounds(
@@ -67,18 +72,27 @@ class FoldModel:
         *,
         trees: Ensemble | None = None,
         metrics: Sequence[AnyMetric] | None = None,
+        compared: EvaluationSet | None = None,
     ) -> Self:
         """The model of the first ``n_rounds`` new rounds; later ones are dropped.
 
         ``boosting`` is the fit to the training rows of the fold, whose only evaluation
         set has the ``test`` rows. ``trees`` are its trees if they are known already.
         ``metrics`` replace those of the set, and are computed later; None: the
-        ``history`` has those of each round.
+        ``history`` has those of each round. ``compared`` are the rows of this process
+        among `fold_means.compared_rows`.
         """
         measured = None if metrics else _last_metrics(history, n_rounds)
         boosting.end(n_rounds)
         learned_scores = boosting.learned_scores()
         (tested,) = boosting.sets
+        compared_scores = None
+        if compared is not None:
+            boosting.add(compared, on_demand=True)
+            compared_scores = boosting.raw_scores(compared)
+            if compared.rows.partition is not None:
+                gather = compared.rows.partition.all_gather
+                compared_scores = gather(compared_scores)
         return cls(
             trees or boosting.ensemble(),
             boosting.first_round,
@@ -89,6 +103,7 @@ class FoldModel:
             history,
             n_rounds,
             measured,
+            compared_scores,
         )
 
     def measure(self, metrics: Sequence[AnyMetric] | None = None) -> list[EvalResult]:
@@ -111,9 +126,17 @@ class FoldModel:
 
     def mapped(self, factors: Floats, added: Floats) -> FoldModel:
         """The model with factors of its scores, and constants that are added."""
-        scores = factors[:, None] * self.scores + added[:, None]
-        trees = self.trees.mapped(factors, added)
-        return replace(self, trees=trees, scores=scores, measured=None)
+
+        def mapped(scores: Floats) -> Floats:
+            return factors[:, None] * scores + added[:, None]
+
+        return replace(
+            self,
+            trees=self.trees.mapped(factors, added),
+            scores=mapped(self.scores),
+            measured=None,
+            compared=None if self.compared is None else mapped(self.compared),
+        )
 
     def new_trees(self) -> Ensemble:
         """The trees of this fit."""
@@ -123,7 +146,11 @@ class FoldModel:
 
 
 def joined(
-    configurations: Sequence[Sequence[FoldModel]], weights: Sequence[float], rows: Rows
+    configurations: Sequence[Sequence[FoldModel]],
+    weights: Sequence[float],
+    rows: Rows,
+    link: Link,
+    n_threads: int = 1,
 ) -> tuple[Trained, OutOfFold]:
     """The weighted sum of the models of folds as one model, and its tests.
 
@@ -133,11 +160,19 @@ def joined(
 
     The rounds of the result are those of all models, the first rounds first. The leaf
     values of a model are multiplied with the weight of its configuration and divided by
-    the number of folds, so that the raw scores are the mean over the folds.
+    the number of folds, so that the raw scores are the mean over the folds. If
+    predictions are means, `fold_means.constants` are added to the first trees of all
+    folds; the out-of-fold predictions are those without them. ``link`` is that of the
+    raw scores.
     """
-    return _tested(
-        *_joined_trees(configurations, weights), configurations, weights, rows
-    )
+    added = None
+    if configurations[0][0].compared is not None:
+        folds = _by_fold(configurations, weights)
+        scores = [fold.compared for fold in folds if fold.compared is not None]
+        added = fold_means.constants(scores, link, rows, n_threads)
+    trees, fold_of_round = _joined_trees(configurations, weights, added)
+    trained, out_of_fold = _tested(trees, fold_of_round, configurations, weights, rows)
+    return trained, out_of_fold if added is None else out_of_fold.with_added(added)
 
 
 def of_all_rows(
@@ -169,7 +204,7 @@ def _tested(
     ``fold_of_round`` is as in `CalibrationRows`; for the rest see `joined`. Metrics are
     those of the weighted sums of the configurations' models of a fold.
     """
-    folds = [_weighted(models, weights) for models in zip(*configurations, strict=True)]
+    folds = _by_fold(configurations, weights)
     history: History = {}
     for model in configurations[int(np.argmax(weights))]:
         history |= model.history
@@ -199,6 +234,13 @@ def _last_metrics(history: History, n_rounds: int) -> dict[str, float]:
     return {name: values[n_rounds - 1] for name, values in by_metric.items()}
 
 
+def _by_fold(
+    configurations: Sequence[Sequence[FoldModel]], weights: Sequence[float]
+) -> list[FoldModel]:
+    """The weighted sum of the models of each fold: see `_weighted`."""
+    return [_weighted(models, weights) for models in zip(*configurations, strict=True)]
+
+
 def _weighted(models: Sequence[FoldModel], weights: Sequence[float]) -> FoldModel:
     """The model of a fold, with the weighted sum of the scores of several models.
 
@@ -207,9 +249,18 @@ def _weighted(models: Sequence[FoldModel], weights: Sequence[float]) -> FoldMode
     """
     if len(models) == 1 and weights[0] == 1.0:
         return models[0]
-    zero = np.zeros_like(models[0].scores)
-    scores = sum((w * m.scores for w, m in zip(weights, models, strict=True)), zero)
-    return replace(models[0], scores=scores, measured=None)
+
+    def total(scores: Sequence[Floats]) -> Floats:
+        zero = np.zeros_like(scores[0])
+        return sum((w * s for w, s in zip(weights, scores, strict=True)), zero)
+
+    compared = [m.compared for m in models if m.compared is not None]
+    return replace(
+        models[0],
+        scores=total([model.scores for model in models]),
+        measured=None,
+        compared=total(compared) if compared else None,
+    )
 
 
 def spread(
@@ -291,12 +342,14 @@ def _noise(
 
 
 def _joined_trees(
-    configurations: Sequence[Sequence[FoldModel]], weights: Sequence[float]
+    configurations: Sequence[Sequence[FoldModel]],
+    weights: Sequence[float],
+    added: Floats | None,
 ) -> tuple[Ensemble, NDArray[np.int32]]:
     """The trees of the weighted sum, and the fold of each of its rounds.
 
-    -1 for rounds of ``init_model``, which all folds share. For the arguments see
-    `joined`.
+    -1 for rounds of ``init_model``, which all folds share. ``added`` are constants,
+    (n_scores,), that the sum gets; None: none. For the other arguments see `joined`.
     """
     models = [
         (model, weight / len(models), fold)
@@ -305,9 +358,11 @@ def _joined_trees(
         if weight
     ]
     first = models[0][0]
-    trees, order = weighted_sum(
-        [(model.new_trees(), weight) for model, weight, _ in models]
-    )
+    members = [(model.new_trees(), weight) for model, weight, _ in models]
+    if added is not None:
+        mapping = np.ones(len(added)), added / sum(weights)
+        members = [(trees.mapped(*mapping), weight) for trees, weight in members]
+    trees, order = weighted_sum(members)
     folds = np.repeat(
         [fold for *_, fold in models], [model.n_rounds for model, *_ in models]
     )[order]

@@ -20,7 +20,7 @@ from skgoss.model.ensemble import Ensemble
 from skgoss.model.fitted import FittedModel
 from skgoss.model.out_of_fold import OutOfFold
 from skgoss.objectives.survival import COX, Baseline, PartialLikelihood
-from skgoss.several_fits import blending
+from skgoss.several_fits import blending, fold_means
 from skgoss.several_fits.blending import FoldModel
 from skgoss.training import loop
 from skgoss.training.best_round import BestRound
@@ -51,6 +51,18 @@ class Folds:
         data = replace(prepared.data, rows=rows, fitted=rows)
         setup = replace(prepared.setup, n_threads=n_threads)
         return Fit.begin(replace(prepared, data=data, setup=setup), [tested])
+
+    def compared(self, prepared: PreparedFit, dataset: BinnedDataset) -> EvaluationSet:
+        """The rows on which the predictions of the models of folds are compared.
+
+        They are those of this process, in the bins of ``dataset``. ``prepared`` has the
+        options.
+        """
+        rows = self.rows
+        n_rows = rows.collectives.total(len(rows))
+        at = rows.local(fold_means.compared_rows(n_rows))
+        named = EvaluationSet("compared", rows.take(at, is_view=True))
+        return prepared.setup.evaluation_set(dataset, rows, named)
 
     def learned_and_tested(self, number: int) -> tuple[Rows, EvaluationSet]:
         """The rows that a fold learns from, and those that it is tested on."""
@@ -154,6 +166,7 @@ class FoldFits:
         limit, options = prepared.limit, prepared.data.settings
         n, folds = len(pairs), Folds(prepared.data.rows, pairs)
         n_at_once, n_threads = threads_of_folds(prepared, n)
+        is_compared = prepared.data.link.is_curved and not options.refit
         # A share for what follows, which is another fit or little.
         whole = limit.of_share(0.6 if options.refit else 1.0)
         begun: dict[int, FoldModel] = {}
@@ -165,7 +178,10 @@ class FoldFits:
             fit = folds.begin(prepared, number, n_threads)
             of_fold = whole.of_share(1 / -(-(n - number) // n_at_once))
             is_over = of_fold.after_round(fit.rounds.settings.n_estimators)
-            begun[number] = _trained(fit, pairs[number], is_over, make_model)
+            compared = None
+            if is_compared:
+                compared = folds.compared(fit.prepared, fit.rounds.dataset)
+            begun[number] = _trained(fit, pairs[number], is_over, make_model, compared)
             limit.is_reached |= of_fold.is_reached
             if not whole.interrupted.is_set():
                 ended.add(number)
@@ -193,11 +209,11 @@ class FoldFits:
         """
         prepared, rows = self.prepared, self.splits.rows
         data, mapping = prepared.data, None
+        n_threads = prepared.setup.n_threads
         if has_own_scores(data) and data.link.distribution is not None:
             kept = None if data.settings.refit else pairs
-            name, n_threads = data.link.kind, prepared.setup.n_threads
             mapping = blending.spread(
-                configurations, weights, rows, kept, name, n_threads
+                configurations, weights, rows, kept, data.link.kind, n_threads
             )
             configurations = [
                 [model.mapped(*mapping) for model in models]
@@ -209,7 +225,9 @@ class FoldFits:
             if mapping is not None:
                 trees = trees.mapped(*mapping)
             return self.tested(trees, configurations, weights)
-        return self._finished(*blending.joined(configurations, weights, rows))
+        return self._finished(
+            *blending.joined(configurations, weights, rows, data.link, n_threads)
+        )
 
     def tested(
         self,
@@ -258,13 +276,18 @@ class FoldFits:
 
 
 def _trained(
-    fit: Fit, pair: Pair, is_over: loop.AfterRound | None, make_model: MakeModel
+    fit: Fit,
+    pair: Pair,
+    is_over: loop.AfterRound | None,
+    make_model: MakeModel,
+    compared: EvaluationSet | None,
 ) -> FoldModel:
     """The model of a fold, up to its best round.
 
     ``pair`` are the training and test rows of the fold. ``is_over`` is called after
     each round, and ends the fit if it returns True; None: there is no limit.
-    ``make_model`` makes what callbacks get as the model of the fit.
+    ``make_model`` makes what callbacks get as the model of the fit. For ``compared``
+    see `FoldModel.from_rounds`.
     """
     state, calls, options = fit.rounds, list(fit.callbacks), fit.prepared.data.settings
     model = make_model(fit) if calls else None
@@ -276,7 +299,9 @@ def _trained(
     result = loop.train(state, model, callbacks=calls, after_round=is_over)
     trees = result.ensemble
     n_rounds = trees.n_rounds - state.first_round
-    return FoldModel.from_rounds(state, n_rounds, pair[1], result.history, trees=trees)
+    return FoldModel.from_rounds(
+        state, n_rounds, pair[1], result.history, trees=trees, compared=compared
+    )
 
 
 def say_results(models: Iterable[FoldModel]) -> None:

@@ -222,14 +222,20 @@ class Candidate(Racer):
         """The seconds of a round of a fold."""
         return self.seconds / sum(max(run.results) for run in self.runs if run)
 
-    def keep(self, metrics: Sequence[Any]) -> None:
+    def keep(self, metrics: Sequence[Any], *, is_compared: bool) -> None:
         """Keep the models of the folds, which are tested by ``metrics``.
+
+        ``is_compared``: `fold_means.constants` will compare their predictions.
 
         All have the mean number of rounds: with its own best round, the score of each
         fold would be too optimistic.
         """
         if self.has_begun:
             n_rounds = max(1, round(self.mean_rounds))
+            compared = None
+            if is_compared:
+                dataset = self.runs[0].rounds.dataset
+                compared = self.folds.compared(self.prepared, dataset)
             self.models = [
                 FoldModel.from_rounds(
                     run.rounds,
@@ -237,6 +243,7 @@ class Candidate(Racer):
                     test,
                     run.history,
                     metrics=metrics,
+                    compared=compared,
                 )
                 for run, (_, test) in zip(self.runs, self.folds.pairs, strict=True)
             ]

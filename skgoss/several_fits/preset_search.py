@@ -384,6 +384,8 @@ class PresetSearch:
             limit=limit,
         )
         compared: list[Candidate] = []
+        is_blended = self.has_folds and not self.is_refitted
+        is_compared = is_blended and prepared.data.link.is_curved
         best, n_without = np.inf, 0
         for number in range(search.n_batches):
             batch = self._batch(number, pairs)
@@ -391,7 +393,8 @@ class PresetSearch:
             PresetRace(terms, batch, compared, is_drawn=is_drawn).run()
             for candidate in batch:
                 if self.keeps_models and not candidate.is_dropped:
-                    candidate.keep(prepared.setup.make_metrics())
+                    metrics = prepared.setup.make_metrics()
+                    candidate.keep(metrics, is_compared=is_compared)
                 candidate.end()
             compared += batch
             lowest = min(candidate.loss for candidate in compared)

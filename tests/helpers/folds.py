@@ -1,6 +1,7 @@
 """Fits on folds, and the models of their folds by `train`."""
 
 import numpy as np
+from scipy.special import expit, logit, softmax
 from sklearn.datasets import make_classification, make_regression
 from sklearn.model_selection import KFold
 
@@ -54,3 +55,46 @@ def models_of_folds(task="regression", *, weight=None, folds=None, **options):
             skgoss.train(params, rows.subset(train), valid_sets=sets, callbacks=calls),
             test,
         )
+
+
+# The links whose predictions are means of the target, for scores of (..., n, n_scores).
+LINKS = {
+    "exp": np.exp,
+    "logistic": expit,
+    "log1p_exp": lambda scores: np.log1p(np.exp(scores)),
+    "softmax": lambda scores: softmax(scores, axis=-1),
+}
+
+
+SCORES = {
+    "exp": np.log,
+    "logistic": logit,
+    "log1p_exp": lambda means: np.log(np.exp(means) - 1.0),
+    "softmax": lambda means: np.log(means) - np.log(means).mean(axis=-1),
+}
+
+
+def constants(members, link, weight=None):
+    """The score of the mean of members' predictions, minus that of the mean scores'.
+
+    ``members`` are the scores of each model for the training rows, (n_models, n,
+    n_scores).
+    """
+    goal, found = (
+        np.average(predictions, axis=0, weights=weight)
+        for predictions in (
+            LINKS[link](members).mean(axis=0),
+            LINKS[link](members.mean(axis=0)),
+        )
+    )
+    return SCORES[link](goal) - SCORES[link](found)
+
+
+def joined_scores(members, link, weight=None):
+    """The raw scores of the model of folds for the training rows, (n, n_scores).
+
+    ``members`` are those of each fold's model, (n, n_scores) or (n,).
+    """
+    stacked = np.array([scores.reshape(len(scores), -1) for scores in members])
+    added = constants(stacked, link, weight) if link in LINKS else 0.0
+    return stacked.mean(axis=0) + added

@@ -288,7 +288,9 @@ def test_models_of_folds_are_found_in_their_mean():
     scores = known._models.raw_scores(columns, 1)
     own = scores[np.arange(len(y)), known.rows.test_of_row]
     assert_allclose(own, known.scores, rtol=1e-9)
-    mean = scores.mean(axis=1)
+    added = known.rows.added
+    assert abs(added).min() > 0
+    mean = scores.mean(axis=1) + added
     assert_allclose(mean, model.predict(X, raw_score=True), rtol=1e-9)
 
 
@@ -586,6 +588,9 @@ NUMBERED = "must be numbered from 0 to 3, or -1"
         ("fold_of_round", np.array([0, 7], np.int32), f"the folds of .* {NUMBERED}"),
         ("fold_of_round", np.array([0, -1], np.int32), "must be the first ones"),
         ("fold_of_round", None, "'fold_of_round' of .* not be of type NoneType"),
+        ("added", np.array([np.nan]), "the constants of .* must be finite"),
+        ("added", np.zeros(2), "must have 1 constants"),
+        ("added", [0.0], "'added' of .* not be of type list"),
     ],
 )
 def test_damaged_states_are_refused(regressor, name, value, message):

@@ -18,15 +18,18 @@ METRICS_OF = {
     "regression": ("regression", "{}"),
     "quantiles": (
         "several quantiles",
-        "those of regression, as means over the quantiles; {}",
+        "the regression metrics, averaged over the quantiles; {}",
     ),
     "binary": ("binary classification", "{}"),
     "multiclass": ("multiclass classification", "{}"),
-    "distribution": ("distributions", "those of regression, of the mean; nll, {}"),
+    "distribution": (
+        "distributions",
+        "the regression metrics, computed from the mean; nll, {}",
+    ),
     "survival": ("survival", "{}"),
     "cox": ("'cox', 'cox_efron'", "{}, the negative partial log-likelihood"),
     "likelihood": ("'aft_normal' and others", "{}, the negative log-likelihood"),
-    "ranking": ("ranking", "{}: at each k in `eval_at`, as in ndcg@5"),
+    "ranking": ("ranking", "{}: at each k in `eval_at`, such as ndcg@5"),
 }
 
 

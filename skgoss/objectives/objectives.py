@@ -317,10 +317,10 @@ def _distribution(name: str, **options: Any) -> ObjectiveSpec:
 
     ``name`` is its name in `DISTRIBUTIONS`, and ``options`` are other attributes.
     """
-    parameters = DISTRIBUTIONS[name].parameters
+    *others, last = DISTRIBUTIONS[name].parameters
     kind = "AFT log-likelihood" if "task" in options else "log-likelihood"
     return ObjectiveSpec(
-        f"negative {kind}; learns {', '.join(parameters)}",
+        f"negative {kind}; learns {', '.join(others)} and {last}",
         metric="nll",
         link=name,
         self_concordance=lambda settings: np.array(
@@ -358,7 +358,7 @@ OBJECTIVES: dict[str, ObjectiveSpec] = {
     ),
     # P. J. Huber, "Robust Estimation of a Location Parameter", 1964.
     "huber": ObjectiveSpec(
-        "squared for errors up to `alpha`, then linear",
+        "quadratic for errors up to `alpha`, linear above it",
         suits="any numbers, with outliers",
         option="alpha",
         constant_hessian=True,
@@ -366,7 +366,7 @@ OBJECTIVES: dict[str, ObjectiveSpec] = {
     ),
     # R. C. Fair, "On the Robust Estimation of Econometric Models", 1974.
     "fair": ObjectiveSpec(
-        "nearly squared for errors far below `fair_c`, nearly linear far above it",
+        "nearly quadratic for errors far below `fair_c`, nearly linear far above it",
         suits="any numbers, with outliers",
         option="fair_c",
         linear_above=20.0,
@@ -385,8 +385,8 @@ OBJECTIVES: dict[str, ObjectiveSpec] = {
     # W. K. Newey and J. L. Powell, "Asymmetric Least Squares Estimation and Testing",
     # Econometrica 55, 1987. At the level 0.5, it is 'regression'.
     "expectile": ObjectiveSpec(
-        "squared error, times `alpha` if the prediction is too low and 1 - `alpha` if"
-        " it is too high; predicts the expectile `alpha`",
+        "squared error, multiplied by `alpha` if the prediction is too low and by 1 -"
+        " `alpha` if it is too high; predicts the expectile `alpha`",
         lightgbm="regression",
         option="alpha",
         has_level=True,
@@ -395,7 +395,7 @@ OBJECTIVES: dict[str, ObjectiveSpec] = {
         start=_expectile,
     ),
     "mape": ObjectiveSpec(
-        "absolute error, relative to the target (to 1 if the target is smaller)",
+        "absolute error, relative to the target (or to 1 if the target is smaller)",
         aliases=("mean_absolute_percentage_error",),
         learns_roots=True,
         start=lambda rows, settings: rows.percentile(0.5, _relative_weight(rows.y)),
@@ -404,7 +404,7 @@ OBJECTIVES: dict[str, ObjectiveSpec] = {
         renewal_weight=_relative_weight,
     ),
     "poisson": ObjectiveSpec(
-        "Poisson deviance; `poisson_max_delta_step` limits its steps",
+        "Poisson deviance; `poisson_max_delta_step` limits the steps",
         targets=NOT_NEGATIVE,
         suits=">= 0, such as counts",
         needs_positive_mean=True,
@@ -459,7 +459,7 @@ OBJECTIVES: dict[str, ObjectiveSpec] = {
         self_concordance=lambda settings: 1.0,
     ),
     "cross_entropy_lambda": ObjectiveSpec(
-        "log loss; predicts an intensity v: a row of weight w has the probability"
+        "log loss; predicts an intensity v: a row with weight w has the probability"
         " 1 - exp(-w v)",
         aliases=("xentlambda",),
         targets=PROBABILITIES,
@@ -494,9 +494,9 @@ OBJECTIVES: dict[str, ObjectiveSpec] = {
         self_concordance=lambda settings: 1.0,
     ),
     "cox_efron": ObjectiveSpec(
-        "the same, with Efron's likelihood of events at the same time",
+        "the same, with Efron's likelihood for tied event times",
         "survival",
-        suits="the same, where many times are equal",
+        suits="the same, with many equal times",
         metric="cox_nll",
         self_concordance=lambda settings: 1.0,
     ),
@@ -531,7 +531,7 @@ OBJECTIVES: dict[str, ObjectiveSpec] = {
         self_concordance=lambda settings: 2.0,
     ),
     "multiclassova": ObjectiveSpec(
-        "a log loss for each class against all others",
+        "log loss of each class against all others",
         "classification",
         aliases=("multiclass_ova", "ova", "ovr"),
         suits="3 or more classes",
@@ -542,7 +542,7 @@ OBJECTIVES: dict[str, ObjectiveSpec] = {
         self_concordance=lambda settings: settings.sigmoid,
     ),
     "lambdarank": ObjectiveSpec(
-        "pairs of documents, weighted by how much swapping them changes NDCG",
+        "pairwise loss, weighted by how much swapping two documents changes NDCG",
         "ranking",
         suits="grades of documents",
         metric="ndcg",
@@ -552,7 +552,7 @@ OBJECTIVES: dict[str, ObjectiveSpec] = {
         self_concordance=lambda settings: 2.0 * settings.sigmoid,
     ),
     "rank_xendcg": ObjectiveSpec(
-        "a cross entropy that bounds NDCG",
+        "cross-entropy loss that bounds NDCG",
         "ranking",
         suits="grades of documents",
         aliases=("xendcg", "xe_ndcg", "xe_ndcg_mart", "xendcg_mart"),

@@ -20,6 +20,7 @@ def small(cls, **options):
     return cls(n_estimators=5, num_leaves=6, **options)
 
 
+@pytest.mark.filterwarnings("ignore:start_iteration leaves out all")
 def test_spans_of_rounds(diabetes):
     X, y = diabetes
     model = small(LGBMRegressor, objective="regression").fit(X, y)

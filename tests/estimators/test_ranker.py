@@ -178,7 +178,11 @@ def test_queries_for_each_evaluation_set(given):
 @pytest.mark.parametrize("level", [0, 2**31, 10**30])
 def test_bad_levels(level):
     with pytest.raises(ValueError, match="levels of 'ndcg' and 'map' must be from 1"):
-        ranker().fit(X, Y, group=SIZES, eval_metric=f"ndcg@{level}")
+        ranker().fit(
+            *(X, Y, None, None, SIZES, [(X[:], Y)]),
+            eval_group=[SIZES],
+            eval_metric=f"ndcg@{level}",
+        )
 
 
 def test_levels_come_once():

@@ -380,7 +380,7 @@ def test_fits_by_time_in_pickles(options):
     ("folds", "message"),
     [
         (1, "'folds' parameter .* an int >= 2"),
-        ("kfold", "'folds' parameter .* a splitter"),
+        ("kfold", "'folds' parameter .* splitter"),
         (241, "folds=241 needs at least 241 rows, but X has 240"),
         ([([0, 1], [999])], r"folds must hold pairs .* fold 0: .* from 0 to 239"),
         ([[1, 2, 3]], r"folds must hold pairs"),

@@ -95,6 +95,7 @@ AMOUNTS = np.abs(smooth_target(table(400, 4, 5), 5)) + 0.1
         ({"objective": "regression", "learning_rate": 1e9}, AMOUNTS),
     ],
 )
+@pytest.mark.filterwarnings("ignore:learning_rate=1e.09 is above 2")
 def test_rounds_without_callbacks_are_those_of_updates(params, y):
     prefetched = grown(params, y, 30, is_evaluated=False)
     assert prefetched == grown(params, y, 30, is_evaluated=True)
@@ -208,6 +209,7 @@ CLASSES = {"objective": "multiclass", "num_class": 3}
         ({"learning_rate": 1e9}, AMOUNTS),
     ],
 )  # fmt: skip
+@pytest.mark.filterwarnings("ignore:learning_rate=1e.09 is above 2")
 def test_rounds_that_are_watched_may_grow_before_they_are_asked_for(params, y):
     """A callback that need not lag sees the same as one that must not."""
     lagging = watched(params, y, may_lag=True)

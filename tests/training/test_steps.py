@@ -108,6 +108,7 @@ def largest_rise(name, level, rate, seed, **options):
         ("expectile", {"linear_tree": True}),
     ],
 )
+@pytest.mark.filterwarnings("ignore:monotone_constraints. the prediction")
 def test_no_round_raises_a_loss_with_kinks(name, options):
     levels = [0.5] if name == "l1" else [0.05, 0.3, 0.9]
     for level in levels:

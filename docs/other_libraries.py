@@ -93,14 +93,14 @@ LINES = {
         " `Dataset`. Trees grow leaf-wise instead of symmetrically, and splits on"
         " categorical columns use sets of categories instead of target statistics. The"
         " defaults are faster but less accurate than CatBoost's."
-        ' [`preset="accurate"`](accuracy.md) is both faster and more accurate.'
+        ' [`preset="accurate"`](accuracy.md) is faster and more accurate.'
     ),
 }
 SAME = "the same"
 HEAD = """# Migrate from XGBoost, CatBoost or HistGradientBoosting
 
-This page lists the options of three libraries and what to use instead. Unknown names
-have no effect, and the warnings about them give the same advice.
+This page lists options of three libraries and what to use instead. Unknown names have
+no effect, and their warnings give the same advice.
 
 <!-- `python docs/other_libraries.py` writes this page. -->
 """

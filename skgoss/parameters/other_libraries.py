@@ -84,7 +84,7 @@ _ALWAYS = {
     "Missing values don't need an option; see use_missing and zero_as_missing.": (
         "missing nan_mode"
     ),
-    "Columns of dtype category are treated as categorical automatically.": (
+    "Columns with dtype category are treated as categorical automatically.": (
         "enable_categorical feature_types"
     ),
     "Leaf values are one Newton step.": "leaf_estimation_iterations",

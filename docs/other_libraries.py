@@ -64,7 +64,8 @@ REMARKS = {
     ("XGBoost", "alpha"): "`reg_alpha`; in skgoss, `alpha` is a quantile level",
     ("XGBoost", "subsample"): "`subsample`, **with `subsample_freq=1`**",
     ("XGBoost", "eval_metric"): (
-        "`metric`, such as `metric='l1'`. The `eval_metric` of fit adds to the default"
+        "`metric`, such as `metric='l1'`. The `eval_metric` of fit is added to the"
+        " default"
     ),
     ("XGBoost", "interaction_constraints"): (
         "`interaction_constraints`, which must list every column"
@@ -75,30 +76,31 @@ REMARKS = {
 }
 LINES = {
     "HistGradientBoosting": (
-        "Replace `HistGradientBoostingClassifier` by `LGBMClassifier`, and"
-        " `HistGradientBoostingRegressor` by `LGBMRegressor`. Both libraries grow trees"
-        " of at most 31 leaves with at least 20 rows. Columns of strings and categories"
-        " need no `categorical_features`. Early stopping is off by default."
+        "Replace `HistGradientBoostingClassifier` with `LGBMClassifier`, and"
+        " `HistGradientBoostingRegressor` with `LGBMRegressor`. Both libraries grow"
+        " trees with at most 31 leaves and at least 20 rows per leaf. String and"
+        " categorical columns don't need `categorical_features`. Early stopping is off"
+        " by default."
     ),
     "XGBoost": (
-        "Replace `XGBClassifier` by `LGBMClassifier` and so on, and `DMatrix` by"
-        " `Dataset`. Trees grow leaf-wise instead of level-wise. Labels may be strings."
+        "Replace `XGBClassifier` with `LGBMClassifier` (and so on) and `DMatrix` with"
+        " `Dataset`. Trees grow leaf-wise instead of level-wise. Labels can be strings."
         " `LGBMClassifier(max_depth=6, num_leaves=64, learning_rate=0.3, reg_lambda=1,"
-        " min_child_weight=1, min_child_samples=1)` has XGBoost's defaults."
+        " min_child_weight=1, min_child_samples=1)` uses XGBoost's defaults."
     ),
     "CatBoost": (
-        "Replace `CatBoostClassifier` by `LGBMClassifier` and so on, and `Pool` by"
+        "Replace `CatBoostClassifier` with `LGBMClassifier` (and so on) and `Pool` with"
         " `Dataset`. Trees grow leaf-wise instead of symmetrically, and splits on"
         " categorical columns use sets of categories instead of target statistics. The"
-        " defaults are faster and less accurate than CatBoost's."
+        " defaults are faster but less accurate than CatBoost's."
         ' [`preset="accurate"`](accuracy.md) is faster and more accurate.'
     ),
 }
 SAME = "the same"
 HEAD = """# Migrate from XGBoost, CatBoost or HistGradientBoosting
 
-The options of three libraries, and what to use instead. An unknown name has no effect,
-and its warning gives the same advice.
+This page lists options of three libraries and what to use instead. Unknown names have
+no effect, and their warnings give the same advice.
 
 <!-- `python docs/other_libraries.py` writes this page. -->
 """

@@ -79,13 +79,12 @@ _REFIT_NAMES = {
 # Options whose purpose is met without an option.
 _ALWAYS = {
     "Fits run on CPUs.": "devices gpu gpu_id n_gpus use_gpu",
-    "Trees are grown leaf-wise on histograms; num_leaves and max_depth limit them.": (
-        "grow_policy tree_method"
-    ),
-    "Missing values need no option; see use_missing and zero_as_missing.": (
+    "Trees are grown leaf-wise on histograms; num_leaves and max_depth limit their"
+    " size.": "grow_policy tree_method",
+    "Missing values don't need an option; see use_missing and zero_as_missing.": (
         "missing nan_mode"
     ),
-    "Columns of dtype category are categorical without an option.": (
+    "Columns with dtype category are treated as categorical automatically.": (
         "enable_categorical feature_types"
     ),
     "Leaf values are one Newton step.": "leaf_estimation_iterations",

@@ -210,7 +210,7 @@ def presets() -> Figure:
         shift = (6, -12) if name == "LightGBM" else (6, 5)
         ax.annotate(name, at, shift, textcoords="offset points", fontsize=9)
     ax.set(xscale="log", xlim=(0.8, 250), ylim=(0.78, 1.14))
-    ax.set(xlabel="time of a fit / time of the defaults", ylabel="loss / loss of them")
+    ax.set(xlabel="fit time (defaults = 1)", ylabel="loss (defaults = 1)")
     return figure
 
 

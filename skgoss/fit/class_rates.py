@@ -1,4 +1,4 @@
-"""Whether a classifier's probabilities are worse than the rates of the classes."""
+"""What a classifier's log loss tells: bad probabilities, and weights that end a fit."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ _ADVICE = (
 _FOR_PRESETS = "The columns hardly distinguish the classes, or there are too few rows."
 # The log loss of objectives whose probabilities can be tested.
 LOG_LOSS = {"binary": "binary_logloss", "multiclass": "multi_logloss"}
+# Weights of classes have ended a fit too early if it keeps at most this many rounds.
+FEW_ROUNDS = 3
 # Rows that a model has not learned from: their name, the rows, and their metrics.
 Test = tuple[str, Rows, Mapping[str, float]]
 
@@ -50,6 +52,30 @@ def warn_if_worse(data: FitData, tests: Iterable[Test]) -> None:
                 f" {metrics[metric]:.4g}, and {constant:.4g} for the rates of the"
                 f" classes. {_ADVICE if settings.preset is None else _FOR_PRESETS}"
             )
+
+
+def warn_if_weights_stopped(data: FitData, n_rounds: float) -> None:
+    """Warn if early stopping kept few rounds, because classes have other weights.
+
+    Boosting begins at the rates of the classes. Each round changes them on purpose,
+    which the log loss counts as errors. ``n_rounds`` is the mean of the folds, if any.
+    """
+    settings, rank = data.settings, data.rows.collectives.rank
+    options = {
+        "is_unbalance": settings.is_unbalance,
+        "scale_pos_weight": settings.scale_pos_weight != 1,
+    }
+    changed = [name for name, is_set in options.items() if is_set]
+    metrics = settings.metric or (LOG_LOSS["binary"],)
+    is_stopped_by_loss = n_rounds <= FEW_ROUNDS and LOG_LOSS["binary"] in metrics
+    if changed and is_stopped_by_loss and rank == 0:
+        (name,) = changed
+        warn(
+            f"Early stopping ended at round {n_rounds:.3g}, because {name} makes the"
+            " probabilities of the second class too high on purpose, which the log loss"
+            f" counts as errors. Stop on metric='auc', or leave out {name} and choose a"
+            " threshold for predict_proba."
+        )
 
 
 def _weights(rows: Rows, n_classes: int) -> NDArray[np.float64]:

@@ -451,6 +451,8 @@ class Fit:
                     if not tested.is_training and tested.name in trained.best_score
                 ),
             )
+        if trained.best_iteration and data.settings.objective == "binary":
+            class_rates.warn_if_weights_stopped(data, trained.best_iteration)
         if limit.has_end:
             self.warn_of_limit(n_planned, has_best=trained.best_iteration > 0)
         if data.settings.refit and data.fitted is not data.rows:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,10 +54,14 @@ def constants(
             weight = None if weight is None else np.ascontiguousarray(weight[at])
             each = [np.ascontiguousarray(member[span]) for member in members]
             means = [_means(scores, part, weight, n_threads) for scores in each]
-            goal = sum(means) / len(means)
-            found = _means(sum(each) / len(each), part, weight, n_threads)
+            goal = _mean(means)
+            found = _means(_mean(each), part, weight, n_threads)
             added[span] = _differences(goal, found, part)
     return added
+
+
+def _mean(arrays: Sequence[Floats]) -> Floats:
+    return cast("Floats", sum(arrays)) / len(arrays)
 
 
 def _means(scores: Floats, link: Link, weight: Floats | None, n_threads: int) -> Floats:
@@ -71,8 +76,8 @@ def _differences(goal: Floats, found: Floats, link: Link) -> Floats:
 
     Those of 'softmax' sum to 0.
     """
-    scores = [[_score(mean, link) for mean in means] for means in (goal, found)]
-    difference = np.subtract(*scores)
+    wanted, given = ([_score(mean, link) for mean in means] for means in (goal, found))
+    difference = np.subtract(wanted, given)
     difference[~np.isfinite(difference)] = 0.0
     if link.kind == "softmax":
         difference -= math.fsum(difference) / len(difference)

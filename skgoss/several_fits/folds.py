@@ -219,8 +219,11 @@ class FoldFits:
                 [model.mapped(*mapping) for model in models]
                 for models in configurations
             ]
+        best = configurations[int(np.argmax(weights))]
+        if data.settings.is_unbalance or data.settings.scale_pos_weight != 1:
+            mean = blending.mean_rounds([model.n_rounds for model in best])
+            class_rates.warn_if_weights_stopped(data, mean)
         if data.settings.refit:
-            best = configurations[int(np.argmax(weights))]
             trees = self._refitted([model.n_rounds for model in best], make_model)
             if mapping is not None:
                 trees = trees.mapped(*mapping)

@@ -107,3 +107,29 @@ def test_no_warning():
     start = np.full(N, -2.0)
     started = {"init_score": start, "eval_init_score": [start]}
     assert told(model.fit, X, NOISE, eval_set=[(X_NEW, NOISE_NEW)], **started)[1] == []
+
+
+def rare(n=4000):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(n, 4))
+    return X, (X[:, 0] + random.normal(size=n) > 2.5).astype(int)
+
+
+@pytest.mark.parametrize("options", [{}, {"folds": 3}, {"folds": 3, "refit": True}])
+@pytest.mark.parametrize(
+    ("name", "value"), [("is_unbalance", True), ("scale_pos_weight", 25)]
+)
+def test_weights_of_classes_that_end_a_fit_are_named(name, value, options):
+    model = LGBMClassifier(early_stopping_round=5, **{name: value}, **options)
+    with pytest.warns(UserWarning, match=f"ended at round 1, because {name}"):
+        model.fit(*rare())
+
+
+def test_other_fits_may_end_early():
+    X, y = rare()
+    for options in ({"is_unbalance": True, "metric": "auc"}, {"learning_rate": 0.01}):
+        model = LGBMClassifier(early_stopping_round=5, **options)
+        noise = np.random.default_rng(1).permutation(y)
+        for labels in (y, noise):
+            _, messages = told(model.fit, X, labels)
+            assert not [text for text in messages if "ended at round" in text]

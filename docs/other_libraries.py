@@ -67,6 +67,13 @@ REMARKS = {
         "`metric`, such as `metric='l1'`. The `eval_metric` of fit is added to the"
         " default"
     ),
+    ("XGBoost", "early_stopping_rounds"): (
+        "`early_stopping_round` (both work). Any metric can stop the fit, not only the"
+        " last one: pass one `metric`"
+    ),
+    ("XGBoost", "scale_pos_weight"): (
+        "`scale_pos_weight`; with early stopping, also `metric='auc'`"
+    ),
     ("XGBoost", "interaction_constraints"): (
         "`interaction_constraints`, which must list every column"
     ),
@@ -79,8 +86,8 @@ LINES = {
         "Replace `HistGradientBoostingClassifier` with `LGBMClassifier`, and"
         " `HistGradientBoostingRegressor` with `LGBMRegressor`. Both libraries grow"
         " trees with at most 31 leaves and at least 20 rows per leaf. String and"
-        " categorical columns don't need `categorical_features`. Early stopping is off"
-        " by default."
+        " categorical columns don't need `categorical_features` in skgoss, and early"
+        " stopping is off by default."
     ),
     "XGBoost": (
         "Replace `XGBClassifier` with `LGBMClassifier` (and so on) and `DMatrix` with"

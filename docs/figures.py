@@ -198,15 +198,15 @@ def bundling() -> Figure:
 def presets() -> Figure:
     """Loss against time of the presets and of other libraries, from accuracy.md."""
     page = (FOLDER.parent / "accuracy.md").read_text(encoding="utf-8")
-    head = next(table for table in page.split("\n\n") if table.startswith("| you want"))
+    head = next(table for table in page.split("\n\n") if table.startswith("| model |"))
     figure, ax = plt.subplots(figsize=(6.4, 3.4), layout="constrained")
     for line in head.splitlines()[2:]:
-        what, code, loss, time = (cell.strip() for cell in line.split("|")[1:5])
-        name = code.strip("`").replace("LGBMClassifier()", "skgoss") or what
+        model, loss, time = (cell.strip() for cell in line.split("|")[1:4])
+        name = model.strip("`").replace("LGBMClassifier()", "skgoss")
         name = name.removeprefix("LGBMClassifier(").removesuffix(")")
         name = name.removesuffix("'s defaults")
         at = float(time), float(loss)
-        ax.plot(*at, "o", color=BLUE if code else ORANGE)
+        ax.plot(*at, "o", color=BLUE if "`" in model else ORANGE)
         shift = (6, -12) if name == "LightGBM" else (6, 5)
         ax.annotate(name, at, shift, textcoords="offset points", fontsize=9)
     ax.set(xscale="log", xlim=(0.8, 250), ylim=(0.78, 1.14))

@@ -202,6 +202,17 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
         ]
         return -float(np.mean(losses))
 
+    def _instead_of(self, name: str) -> str:
+        model, objective = vars(self).get("_fitted"), vars(self).get("objective")
+        if model is not None:
+            objective = model.objective
+        if name == "predict_proba" and objective and is_survival(objective):
+            return (
+                "predict_survival_function(X, times), the probability that the event"
+                " comes later than each time"
+            )
+        return super()._instead_of(name)
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 import sklearn.model_selection
 from scipy.special import expit
+from scipy.stats import randint  # noqa: F401
 from sklearn.metrics import f1_score, make_scorer, mean_squared_error
 from sklearn.model_selection import GroupKFold, KFold  # noqa: F401
 from sklearn.pipeline import Pipeline
@@ -83,6 +84,8 @@ with warnings.catch_warnings():
 commas = [str(value).replace(".", ",") for value in np.arange(60) / 4 - 2]
 one_hot = np.arange(60)[:, None] % 3 == np.arange(3)
 own = LGBMClassifier(objective=lambda y, p: (expit(p) - y, 0.25 + 0 * p)).fit(X, y)
+pool = type("Pool", (), {"__module__": "catboost.core"})()
+matrix = type("DMatrix", (), {"__module__": "xgboost.core"})()
 # What the mistakes below are typed with.
 NAMES = {**vars(skgoss), **globals()}
 MISTAKES = {
@@ -155,7 +158,13 @@ MISTAKES = {
         "(2,)",
         "60 rows",
     ),
-    "classifier().fit(X, y, sample_weight='balanced')": ("an array", "str 'balanced'"),
+    "classifier().fit(X, y, sample_weight='balanced')": (
+        "an array, got the str 'balanced'",
+        "class_weight='balanced' to the constructor",
+    ),
+    "regressor().fit(X, r, sample_weight='balanced')": ("str 'balanced'", "no classes"),
+    "regressor().fit(matrix, r)": ("got a xgboost.core.DMatrix", "X.get_data()"),
+    "numbers.predict(pool)": ("got a catboost.core.Pool", "X.get_features()"),
     "regressor().fit(frame, r, sample_weight='a')": ("sample_weight", "X['a']"),
     "regressor().fit(frame, r, init_score='a')": ("init_score", "X['a']"),
     "ranker().fit(frame, y, qid='a')": ("qid", "X['a']"),
@@ -263,6 +272,10 @@ MISTAKES = {
         "column 1 of y",
         "numpy.column_stack([event, time])",
     ),
+    "regressor(objective='cox').predict_proba(X)": ("predict_survival_function(X, t",),
+    "regressor(objective='cox').fit(X, lived[['event', 'time']]).predict_proba(X)": (
+        "predict_survival_function(X, times)",
+    ),
     # Counts of different exposures
     "regressor().fit(X, r, exposure=y)": ("y / exposure as y, and sample_weight=",),
     "regressor().fit(X, r, offset=y)": (
@@ -312,7 +325,7 @@ MISTAKES = {
     ),
     "classifier().fit(X, y, valid_sets=[(X, y)])": ("'valid_sets'", "eval_set=[("),
     "classifier().fit(X, y, validation_data=(X, y))": ("eval_set=[(",),
-    "classifier().fit(X, y, group=[60])": ("'group'", "LGBMRanker"),
+    "classifier().fit(X, y, group=[60])": ("'group'", "Use groups", "LGBMRanker"),
     "classifier().fit(X, y, sample_weights=y)": ("Did you mean 'sample_weight'?",),
     "classifier().fit(X, y, feature_name=['a'])": ("feature_name", "4 col", "1 names"),
     "classifier().fit(X, y, categorical_feature=['a'])": ("'a'", "use their numbers"),
@@ -674,6 +687,10 @@ MISTAKES = {
     "LGBMRegressor(objective='huber', delta=1.0)": ("'delta'", "Use alpha."),
     "numbers.predict_survival_function(X, 'all')": ("times", "numbers", "'all'"),
     "search(regressor(), [3])": ("{'num_leaves': [7, 31]}", "got [3]"),
+    "search(regressor(), {'num_leaves': randint(3, 60)})": (
+        "'num_leaves' has a distribution",
+        "RandomizedSearchCV(estimator, param_distributions",
+    ),
     "search(regressor(), 3)": ("'param_grid'", "'dict'", "Got 3"),
     "Booster(model_file=5)": ("must be a path", "got int"),
     "model.to_file(5)": ("must be a path", "got int"),

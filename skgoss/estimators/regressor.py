@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -203,10 +204,12 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
         return -float(np.mean(losses))
 
     def _instead_of(self, name: str) -> str:
-        model, objective = vars(self).get("_fitted"), vars(self).get("objective")
-        if model is not None:
-            objective = model.objective
-        if name == "predict_proba" and objective and is_survival(objective):
+        fitted = vars(self).get("_fitted")
+        objective = fitted.objective if fitted else vars(self).get("objective")
+        is_of_times = False
+        with suppress(ValueError):  # of an unknown objective
+            is_of_times = is_survival(objective)
+        if name == "predict_proba" and is_of_times:
             return (
                 "predict_survival_function(X, times), the probability that the event"
                 " comes later than each time"

@@ -145,6 +145,23 @@ MISTAKES = {
     "classifier().fit(X, y[:50])": ("[60, 50]",),
     "classifier().fit(X, r)": ("continuous", "use LGBMRegressor"),
     "classifier().fit(X, np.arange(60))": ("60 different labels", "LGBMRegressor"),
+    "classifier().fit(X, np.floor(np.arange(60) / 2) + 18)": ("30 different", "five"),
+    "classifier().fit(X, np.arange(60) // 2 * 10)": ("five rows", "LGBMRegressor"),
+    "classifier().fit(X, np.array(['yes ', *['yes', 'no'] * 29, 'no']))": (
+        "differ only in surrounding spaces",
+        "'yes', 'yes '",
+        "[label.strip() for label in y]",
+    ),
+    "classifier().fit(X, pd.Series(['Yes', 'yes', 'no'] * 20))": (
+        "differ only in case",
+        "'Yes', 'yes'",
+        "[label.strip().casefold() for label in y]",
+    ),
+    "classifier(folds=5).fit(X, np.arange(60) < 3)": (
+        "fewer rows than folds=5",
+        "True (3 rows)",
+        "Set folds=3",
+    ),
     "regressor().fit(X, np.where(y, 'yes', 'no'))": ("'yes'", "use LGBMClassifier"),
     "classifier().fit(X, np.column_stack([r, 1 - r]))": ("Column 0 of y", "continuous"),
     "regressor().fit(X, np.column_stack([np.where(y, 'yes', 'no'), r]))": (
@@ -885,6 +902,8 @@ def test_a_data_set_shows_its_size():
 @pytest.mark.parametrize("name", ["load", "predict_proba", "save_model", "xyzzy"])
 def test_names_that_are_elsewhere_are_not_there(name):
     assert not hasattr(numbers, name)
+    for objective in ("cox", "unknown", r.mean):
+        assert not hasattr(LGBMRegressor(objective=objective), name)
     assert not hasattr(type(numbers), name)
     assert name not in dir(numbers)
 
@@ -934,6 +953,29 @@ def test_the_score_of_an_own_objective_with_a_link():
             fitted = LGBMRegressor(objective=squares, n_estimators=n_rounds)
             score = fitted.fit(X, target).score(X, target)
             assert (score > 0.4) == (n_rounds > 1)
+
+
+def test_labels_that_are_not_mistakes_do_not_warn():
+    """Classes of few rows, floats of few classes, and single letters."""
+    random = np.random.default_rng(0)
+    some, many = (
+        LGBMClassifier(n_estimators=1, max_depth=2),
+        random.normal(size=(500, 2)),
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for target in (
+            random.integers(0, 100, 500),
+            random.integers(0, 150, 500),
+            np.repeat(np.arange(250.0), 2),
+            np.repeat([f"item {i}" for i in range(250)], 2),
+            np.array(list("aA") * 250),
+            np.array(["one", "One two"] * 250),
+        ):
+            some.fit(many, target)
+        some.fit(X, np.arange(60) % 20 * 1.0)
+        some.set_params(folds=3).fit(X, np.arange(60) < 3)
+        some.set_params(folds=5).fit(X, words, groups=np.arange(60) // 6)
 
 
 def test_columns_that_are_several_targets_do_not_warn():

@@ -13,7 +13,12 @@ import pytest
 import sklearn.model_selection
 from scipy.special import expit
 from scipy.stats import randint  # noqa: F401
-from sklearn.metrics import f1_score, make_scorer, mean_squared_error
+from sklearn.metrics import (
+    f1_score,
+    hinge_loss,  # noqa: F401
+    make_scorer,
+    mean_squared_error,
+)
 from sklearn.model_selection import GroupKFold, KFold  # noqa: F401
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
@@ -57,8 +62,8 @@ def data(label=y, **arguments):
     return Dataset(X, label=label, **arguments)
 
 
-def search(estimator, grid):
-    return GridSearchCV(estimator, grid, n_jobs=1).fit(X, r)
+def search(estimator, grid, **options):
+    return GridSearchCV(estimator, grid, n_jobs=1, **options).fit(X, r)
 
 
 model = classifier().fit(X, y)
@@ -414,6 +419,14 @@ MISTAKES = {
         "(name, value, is_higher_better)",
     ),
     "regressor().fit(X, r, eval_set=[(X, r)], eval_metric='f1')": ("a function",),
+    "regressor().fit(X, r, eval_set=[(X, r)], eval_metric=scorer)": (
+        "make_scorer(mean_squared_error) counts a higher value as better",
+        "Pass 'neg_mean_squared_error', or make_scorer(",
+        "greater_is_better=False",
+    ),
+    "classifier().fit(X, y, eval_set=[(X, y)], eval_metric=make_scorer(hinge_loss))": (
+        "Pass make_scorer(hinge_loss, greater_is_better=False)",
+    ),
     "classifier().fit(X, y, eval_set=[(X, y)], eval_metric='roc-auc')": ("use 'auc'",),
     "classifier().fit(X, y, eval_set=[(X, y)], eval_metric='Log-Loss')": ("_logloss'",),
     "regressor().fit(X, r, eval_set=[(X, r)], eval_metric='max_error')": ("function",),
@@ -708,6 +721,13 @@ MISTAKES = {
         "'num_leaves' has a distribution",
         "RandomizedSearchCV(estimator, param_distributions",
     ),
+    "search(regressor(), {}, scoring=make_scorer(mean_squared_error))": (
+        "counts a higher value as better",
+        "Pass 'neg_mean_squared_error', or make_scorer(mean_squared_error, greater_",
+    ),
+    "search(regressor(), {}, scoring={'a': 'r2', 'b': scorer}, refit='b')": (
+        "make_scorer(mean_squared_error) counts a higher",
+    ),
     "search(regressor(), 3)": ("'param_grid'", "'dict'", "Got 3"),
     "Booster(model_file=5)": ("must be a path", "got int"),
     "model.to_file(5)": ("must be a path", "got int"),
@@ -976,6 +996,23 @@ def test_labels_that_are_not_mistakes_do_not_warn():
         some.fit(X, np.arange(60) % 20 * 1.0)
         some.set_params(folds=3).fit(X, np.arange(60) < 3)
         some.set_params(folds=5).fit(X, words, groups=np.arange(60) // 6)
+
+
+def test_scorers_that_are_not_mistakes_do_not_warn():
+    def own_loss(y, p):
+        return float(np.mean(y == p))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for metric in (
+            make_scorer(mean_squared_error, greater_is_better=False),
+            make_scorer(own_loss),
+            make_scorer(f1_score),
+            "neg_log_loss",
+        ):
+            classifier().fit(X, y, eval_set=[(X[:], y)], eval_metric=metric)
+            small = classifier(min_child_samples=5)
+            GridSearchCV(small, {}, cv=2, n_jobs=1, scoring=metric).fit(X, y)
 
 
 def test_columns_that_are_several_targets_do_not_warn():

@@ -62,6 +62,27 @@ def data(label=y, **arguments):
     return Dataset(X, label=label, **arguments)
 
 
+def dataset_objective(preds, train_data):
+    labels = train_data.get_label()
+    return preds - labels, np.ones_like(labels)
+
+
+def dataset_metric(preds, dtrain):
+    return "mean", float(np.mean(preds - dtrain.get_label())), False
+
+
+def swapped_objective(y_pred, y_true):
+    return y_pred - y_true, np.ones_like(y_true)
+
+
+def swapped_metric(preds, labels):
+    return "largest", float(np.max(preds - labels)), False
+
+
+def f1_of_labels(y, p):
+    return "f1", f1_score(y, p > 0.5), True
+
+
 def search(estimator, grid, **options):
     return GridSearchCV(estimator, grid, n_jobs=1, **options).fit(X, r)
 
@@ -450,6 +471,34 @@ MISTAKES = {
     "train(BINARY, data(), 2, feval=lambda p, d: ('a', 1.0, True))": (
         "feval has no effect",
         "valid_sets=[Dataset(...)]",
+    ),
+    "regressor(objective=dataset_objective).fit(X, r)": (
+        "no attribute 'get_label': the objective function 'dataset_objective'",
+        "called as f(y_true, y_pred) by estimators",
+        "use skgoss.train",
+    ),
+    "regressor().fit(X, r, eval_set=[(X, r)], eval_metric=dataset_metric)": (
+        "the metric function 'dataset_metric' is called as f(y_true, y_pred)",
+    ),
+    "regressor(objective=swapped_objective).fit(X, r)": (
+        "has the arguments (y_pred, y_true), but estimators call f(y_true, y_pred)",
+        "Define it as f(y_true, y_pred)",
+    ),
+    "regressor().fit(X, r, eval_set=[(X, r)], eval_metric=swapped_metric)": (
+        "The metric function 'swapped_metric'",
+        "Define it as f(labels, preds)",
+    ),
+    "train(BINARY, data(), 2, [data()], feval=lambda p, y: ('n', len(y), True))": (
+        "no len(): the metric function '<lambda>' is called as f(predictions, dataset)",
+        "dataset.get_label()",
+    ),
+    "train(BINARY, data(), 2, [data()], feval=f1_of_labels)": ("dataset.get_label()",),
+    "train(BINARY, data(), 2, [data()], feval=lambda d, p: (d.get_label(), 1, 1))": (
+        "no attribute 'get_label': the metric function",
+        "f(predictions, dataset)",
+    ),
+    "train({'objective': lambda y, p: (len(p), y)}, data(), 2)": (
+        "the objective function '<lambda>' is called as f(predictions, dataset)",
     ),
     # Callbacks
     "classifier().fit(X, y, eval_set=[(X, y)], callbacks=[early_stopping])": (
@@ -996,6 +1045,26 @@ def test_labels_that_are_not_mistakes_do_not_warn():
         some.fit(X, np.arange(60) % 20 * 1.0)
         some.set_params(folds=3).fit(X, np.arange(60) < 3)
         some.set_params(folds=5).fit(X, words, groups=np.arange(60) // 6)
+
+
+def test_own_errors_of_functions_stay_as_they_are():
+    """Only a confusion of the arguments is explained, and only swapped names warn."""
+
+    def objective(labels, preds):
+        return preds - labels, np.ones_like(preds)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        regressor(objective=objective).fit(X, r)
+        regressor(objective=lambda a, b: (b - a, 1 + 0 * a)).fit(X, r)
+    for error, function in (
+        (ZeroDivisionError, lambda y, p: 1 / 0),
+        (AttributeError, lambda y, p: p.label),
+        (TypeError, lambda y, p: p + "text"),
+    ):
+        with pytest.raises(error) as caught:
+            regressor(objective=function).fit(X, r)
+        assert "estimators" not in str(caught.value)
 
 
 def test_scorers_that_are_not_mistakes_do_not_warn():

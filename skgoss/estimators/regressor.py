@@ -182,6 +182,7 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
             rows where it is not missing. If the objective is a function, R² is that of
             raw scores.
         """
+        self._warn_of_start_scores()
         levels, objective = self._model.link.levels, self._model.objective
         y = scored_column(X, y)
         predicted = np.asarray(self.predict(X), dtype=np.float64)

@@ -319,6 +319,14 @@ MISTAKES = {
     "regressor(objective='cox').fit(X, lived[['event', 'time']]).predict_proba(X)": (
         "predict_survival_function(X, times)",
     ),
+    # Start scores
+    "regressor().fit(X, r, init_score=r).score(X, r)": (
+        "fitted with init_score, which predictions do not include",
+        "model.predict(X, raw_score=True)",
+    ),
+    "classifier(folds=2).fit(X, y, init_score=r).score(X, y)": (
+        "LGBMClassifier was fitted with init_score",
+    ),
     # Counts of different exposures
     "regressor().fit(X, r, exposure=y)": ("y / exposure as y, and sample_weight=",),
     "regressor().fit(X, r, offset=y)": (
@@ -1045,6 +1053,17 @@ def test_labels_that_are_not_mistakes_do_not_warn():
         some.fit(X, np.arange(60) % 20 * 1.0)
         some.set_params(folds=3).fit(X, np.arange(60) < 3)
         some.set_params(folds=5).fit(X, words, groups=np.arange(60) // 6)
+
+
+def test_scores_that_include_all_scores_do_not_warn():
+    """Neither start scores of zero, those of evaluation sets, nor an earlier fit."""
+    small = regressor(min_child_samples=5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        small.fit(X, r, init_score=np.zeros(60)).score(X, r)
+        small.fit(X, r, init_score=r / 2).predict(X)
+        small.fit(X, r, init_model=small).score(X, r)
+        small.fit(X, r).score(X, r)
 
 
 def test_own_errors_of_functions_stay_as_they_are():

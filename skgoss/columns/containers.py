@@ -169,6 +169,25 @@ class Reading:
 _NOT_ROWS = (str, PathLike, Mapping, Iterator, set, frozenset, type(None))
 
 
+# What holds the rows of data sets of other libraries, by the library.
+_FOREIGN_ROWS = {
+    "catboost": "X.get_features()",
+    "lightgbm": "X.data",
+    "xgboost": "X.get_data()",
+}
+
+
+def _check_not_foreign(X: Any) -> None:
+    """Raise TypeError for a data set of another library."""
+    library = type(X).__module__.partition(".")[0]
+    if library in _FOREIGN_ROWS:
+        raise TypeError(
+            "X must be an array, a data frame or a sparse matrix, got a"
+            f" {type_name(X)}. Pass what it was made from, or"
+            f" {_FOREIGN_ROWS[library]}."
+        )
+
+
 def _wrong_value_hint(X: Any) -> str:
     """The end of an error: the first value that is neither a number nor a string."""
     for (row, column), value in np.ndenumerate(
@@ -223,6 +242,7 @@ class _ColumnReader:
         frame = dataframes.as_dataframe(X)
         if frame is not None:
             return self._frame_columns(frame)
+        _check_not_foreign(X)
         is_list = isinstance(X, list) and X
         if isinstance(X[0], Mapping) if is_list else isinstance(X, _NOT_ROWS):
             raise TypeError(

@@ -36,6 +36,16 @@ def checked(
         return None
     name, weight = f"{prefix}sample_weight", np.ones(len(target))
     if sample_weight is not None:
+        if isinstance(sample_weight, str) and sample_weight == "balanced":
+            advice = "There are no classes: pass a number for each row."
+            if labels is not None:
+                advice = (
+                    f"To weight classes equally, pass {prefix}class_weight='balanced'"
+                    f" to {'fit' if prefix else 'the constructor'}."
+                )
+            raise ValueError(
+                f"{name} must be an array, got the str 'balanced'. {advice}"
+            )
         given = as_floats(sample_weight, name)
         given = given if given.ndim else np.full(len(target), given)
         weight = per_row.weights(given, len(target), name)

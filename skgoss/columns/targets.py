@@ -323,13 +323,54 @@ def classes(y: NDArray[Any], parts: Parts | None = None) -> NDArray[Any]:
         )
         message = f"y must be labels that can be sorted: {error}.{advice}"
         raise ValueError(message) from error
-    # The limits are scikit-learn's.
-    if n_rows > 20 and 2 * len(labels) > n_rows:
-        warn(
-            f"y has {len(labels)} different labels in {n_rows} rows: classes have"
-            " fewer than two rows on average. For numbers, use LGBMRegressor."
-        )
+    _warn_of_many(labels, n_rows)
+    if labels.dtype.kind in "OTU":
+        _warn_of_alike(labels)
     return labels
+
+
+def _warn_of_many(labels: NDArray[Any], n_rows: int) -> None:
+    """Warn of labels with few rows each, which may be numbers instead of classes.
+
+    The limits are scikit-learn's. Numbers with gaps, or floats that begin elsewhere
+    than codes of classes do, must not be as many.
+    """
+    n, few, words = len(labels), 2, "two"
+    kind = labels.dtype.kind
+    if n > 20 and kind in "iuf" and 2 * n <= n_rows:
+        first, last = float(labels[0]), float(labels[-1])
+        # Encoders number labels from 0, some as floats.
+        if last - first > 4 / 3 * n or (kind == "f" and first not in (0.0, 1.0)):
+            few, words = 5, "five"
+    if n_rows > 20 and few * n > n_rows:
+        warn(
+            f"y has {n} different labels in {n_rows} rows: classes have fewer than"
+            f" {words} rows on average. For numbers, use LGBMRegressor."
+        )
+
+
+def _warn_of_alike(labels: NDArray[Any]) -> None:
+    """Warn of labels that differ only in surrounding spaces, or in case.
+
+    The case of single letters may have a meaning.
+    """
+    found: dict[str, list[str]] = {}
+    for label in labels.tolist():
+        if isinstance(label, str):
+            word = label.strip()
+            key = word if len(word) == 1 else word.casefold()
+            found.setdefault(key, []).append(label)
+    alike = next((names for names in found.values() if len(names) > 1), None)
+    if alike is not None:
+        is_case = len({label.strip() for label in alike}) > 1
+        what, join = "surrounding spaces", "strip()"
+        if is_case:
+            what, join = "case or surrounding spaces", "strip().casefold()"
+        warn(
+            f"y has labels that differ only in {what}, which are different classes:"
+            f" {', '.join(map(repr, alike))}. To join them, pass [label.{join} for"
+            " label in y]. To keep them, give them names that differ more."
+        )
 
 
 def as_labels(keys: Sequence[Any]) -> NDArray[Any]:

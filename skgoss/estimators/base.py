@@ -35,7 +35,7 @@ from skgoss.several_fits import entry
 from skgoss.several_fits.entry import AnyFit
 from skgoss.utils import sklearn_private, thread_counts
 from skgoss.utils.locks import OnlyUser
-from skgoss.utils.messages import ForeignConstructor, MissingNameHints
+from skgoss.utils.messages import ForeignConstructor, MissingNameHints, warn
 from skgoss.utils.public import set_module
 
 if TYPE_CHECKING:
@@ -973,6 +973,16 @@ class LGBMModel(
             booster = Booster._from_model(attributes["_fitted"])
             attributes.setdefault("_booster", booster)
         return attributes["_booster"]
+
+    def _warn_of_start_scores(self) -> None:
+        """Warn that the predictions that are scored do not include ``init_score``."""
+        if getattr(self._model, "has_start_scores", False):
+            warn(
+                f"{self._owner} was fitted with init_score, which predictions do not"
+                " include, so the score is that of the trees alone. Add the init_score"
+                " of these rows to model.predict(X, raw_score=True), and compute a"
+                " metric of the sum."
+            )
 
     def _check_unchanged(self) -> None:
         """Check that ``booster_`` still has the model of the fit; else ValueError."""

@@ -294,6 +294,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         ValueError
             If the objective is a function: then predictions are raw scores.
         """
+        self._warn_of_start_scores()
         y = scored_column(X, y)
         check_unmasked(y, "y")
         if not isinstance(self._model.objective, str | list):

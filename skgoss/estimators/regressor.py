@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -181,6 +182,7 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
             rows where it is not missing. If the objective is a function, R² is that of
             raw scores.
         """
+        self._warn_of_start_scores()
         levels, objective = self._model.link.levels, self._model.objective
         y = scored_column(X, y)
         predicted = np.asarray(self.predict(X), dtype=np.float64)
@@ -201,6 +203,19 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
             for level, values in zip(levels, predicted.T, strict=True)
         ]
         return -float(np.mean(losses))
+
+    def _instead_of(self, name: str) -> str:
+        fitted = vars(self).get("_fitted")
+        objective = fitted.objective if fitted else vars(self).get("objective")
+        is_of_times = False
+        with suppress(ValueError):  # of an unknown objective
+            is_of_times = is_survival(objective)
+        if name == "predict_proba" and is_of_times:
+            return (
+                "predict_survival_function(X, times), the probability that the event"
+                " comes later than each time"
+            )
+        return super()._instead_of(name)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -232,6 +232,7 @@ class PreparedFit:
             search=search,
             out_of_fold=trained.out_of_fold,
             largest_query=0 if data.rows.queries is None else data.largest_query,
+            has_start_scores=data.rows.has_start_scores,
             baseline=baseline,
         )
 

@@ -72,7 +72,33 @@ class Splits:
                 owner="X",
                 things=self.things,
             )
+        if self.time is None and self.groups is None:
+            self._warn_of_rare_classes(n_folds, at)
         return self.with_zero_weights(self.of_equal_size(n_folds, at))
+
+    def _warn_of_rare_classes(self, n_folds: int, at: Indices) -> None:
+        """Warn if a class has fewer rows than there are folds.
+
+        A class of one row is the matter of `_warn_of_missing_classes`.
+        """
+        task, settings = self.task, self.settings
+        if task.tasks or task.is_soft or task.classes is None or self.labels is None:
+            return
+        if "folds" not in settings.explicit:
+            return
+        n_rows = np.bincount(self.labels[at].astype(int), minlength=len(task.classes))
+        rare = np.flatnonzero((n_rows > 1) & (n_rows < n_folds))
+        if len(rare):
+            names = task.classes[rare[:5]].tolist()
+            shown = ", ".join(
+                f"{name!r} ({n} rows)"
+                for name, n in zip(names, n_rows[rare], strict=False)
+            )
+            warn(
+                f"Classes have fewer rows than folds={n_folds}, so some folds cannot"
+                f" test them: {shown}. Set folds={n_rows[rare].min()}, or join or leave"
+                " out rare classes."
+            )
 
     def with_zero_weights(self, found: list[Pair]) -> list[Pair]:
         """Folds of the other rows that also test those of weight 0."""

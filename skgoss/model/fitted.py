@@ -142,6 +142,9 @@ class FittedModel:
     # The number of rows of the largest of several queries in training; 0 if there were
     # none, and in models that were read from files.
     largest_query: int = 0
+    # Whether boosting began from scores of the user that are not all zero, which
+    # predictions do not include. False in models that were read from files.
+    has_start_scores: bool = False
 
     @property
     def header(self) -> Header:

@@ -24,6 +24,7 @@ from skgoss.fit.time_limit import TimeLimit
 from skgoss.model_selection.candidates import comparable, is_rounds
 from skgoss.model_selection.shared_fits import SharedFits, last_steps, with_params
 from skgoss.model_selection.splitters import FoldsByTime
+from skgoss.objectives import scorers
 from skgoss.training.schedule import at_once
 from skgoss.utils import thread_counts
 from skgoss.utils.cancellation import CancelScope
@@ -93,6 +94,9 @@ class SharedSearch(SearchHooks):
         """
         self._check_arguments()
         self._check_strategy(params)
+        scoring = self.get_params(deep=False).get("scoring")
+        for scorer in scoring.values() if isinstance(scoring, Mapping) else [scoring]:
+            scorers.warn_of_maximized_loss(scorer)
         search = copy.copy(self)
         search.estimator = clone(self.estimator)
         search.cv = self._splitter(y, params)
@@ -178,6 +182,8 @@ class SharedSearch(SearchHooks):
                 "The grid must be a dict from parameters to lists of values, as in"
                 f" {{'num_leaves': [7, 31]}}, or a list of such dicts, got {grids!r}."
             )
+        if "param_grid" in params:
+            _check_no_distributions(grids)
         names = {path.rpartition("__")[2] for grid in grids for path in grid}
         varied = {parameters.CANONICAL_NAME.get(name, name) for name in names}
         return any(name in varied or getattr(model, name) for name in _CHOOSING)
@@ -292,6 +298,18 @@ class SharedSearch(SearchHooks):
             [out[i * n_splits + fold] for i in back for fold in range(n_splits)],
             more_results,
         )
+
+
+def _check_no_distributions(grids: Iterable[Mapping[str, Any]]) -> None:
+    """Raise TypeError if a grid has a distribution in place of a list of values."""
+    for grid in grids:
+        for name, values in grid.items():
+            if hasattr(values, "rvs"):
+                raise TypeError(
+                    f"param_grid must hold lists of values, but {name!r} has a"
+                    " distribution. Use RandomizedSearchCV(estimator,"
+                    " param_distributions, n_iter=20), or list the values."
+                )
 
 
 def _changes_data(path: str) -> bool:

@@ -39,6 +39,7 @@ from skgoss.objectives.objectives import (
 from skgoss.objectives.survival_metrics import brier, concordance, cox_nll
 from skgoss.objectives.user_functions import (
     UserFunction,
+    call_with_dataset,
     check_takes_dataset,
     name_of,
     predictions,
@@ -617,4 +618,6 @@ class DatasetMetric(CustomMetric):
         self.name = name_of(function)
 
     def _returned(self, data: EvalData) -> Any:
-        return self.function(predictions(data.scores), data.source)
+        what = f"the metric function {self.name!r}"
+        predicted = predictions(data.scores)
+        return call_with_dataset(self.function, what, predicted, data.source)

@@ -15,8 +15,12 @@ from skgoss.objectives.eval_data import EvalData
 from skgoss.objectives.link import Link
 from skgoss.objectives.metrics import CustomMetric
 from skgoss.objectives.user_functions import predictions
+from skgoss.utils.messages import warn
 
 Floats = NDArray[np.float64]
+
+# How the names of functions of scikit-learn end of which lower is better.
+_LOSSES = ("_deviance", "_error", "_loss")
 
 
 class _Predicted(BaseEstimator):
@@ -60,6 +64,8 @@ class ScorerMetric(CustomMetric):
 
     def __init__(self, scorer: Any, link: Link, classes: NDArray[Any] | None) -> None:
         is_name = isinstance(scorer, str)
+        if not is_name:
+            warn_of_maximized_loss(scorer)
         self.function = get_scorer(scorer) if is_name else scorer
         self.maximize = is_name or scorer._sign > 0
         self.name = scorer if is_name else scorer._score_func.__name__
@@ -114,16 +120,43 @@ def refuse_function(function: Any, *, takes_scorers: bool) -> None:
     """
     if not str(getattr(function, "__module__", "")).startswith("sklearn.metrics."):
         return
-    word, names = function.__name__, get_scorer_names()
-    found = [name for name in names if get_scorer(name)._score_func is function]
+    word, name = function.__name__, _name_of_scorer(function)
     if takes_scorers:
-        named = f"{found[0]!r}, or its scorer with other options, " if found else ""
+        named = f"{name!r}, or its scorer with other options, " if name else ""
         advice = f"Pass {named}make_scorer({word}, ...)."
     else:
         advice = (
             "Pass a function that calls it and returns (name, value, is_higher_better)."
         )
     raise TypeError(f"{word} is a function of scikit-learn, not a metric. {advice}")
+
+
+def _name_of_scorer(function: Any) -> str | None:
+    """The name of the first scorer of a function; None if there is none."""
+    names = get_scorer_names()
+    return next((n for n in names if get_scorer(n)._score_func is function), None)
+
+
+def warn_of_maximized_loss(scorer: Any) -> None:
+    """Warn of a scorer whose function is a loss of scikit-learn that it maximizes.
+
+    ``make_scorer`` maximizes by default.
+    """
+    function = getattr(scorer, "_score_func", None)
+    word = getattr(function, "__name__", "")
+    if (
+        getattr(scorer, "_sign", -1) < 0
+        or not word.endswith(_LOSSES)
+        or not str(getattr(function, "__module__", "")).startswith("sklearn.metrics.")
+    ):
+        return
+    name = _name_of_scorer(function)
+    named = f"{name!r}, or " if name else ""
+    warn(
+        f"make_scorer({word}) counts a higher value as better, so the model with the"
+        f" largest {word} is chosen. Pass {named}make_scorer({word},"
+        " greater_is_better=False)."
+    )
 
 
 def is_scorer(metric: Any) -> bool:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss.utils.messages import check_takes
+from skgoss.utils.messages import check_takes, warn
 
 # Parameters with these names get the weights or the sizes of queries even if they have
 # a default. The numbers are the places of both among the four possible arguments.
@@ -21,6 +22,22 @@ _ARGUMENT_NUMBERS = {
     "group": 3,
     "groups": 3,
 }
+
+
+# The names of arguments that tell which is which, without underscores.
+_PREDICTIONS = frozenset(
+    {
+        *("p", "pred", "predicted", "prediction", "predictions", "preds", "predt"),
+        *("rawscores", "scores", "yhat", "ypred", "yscore"),
+    }
+)
+_TARGETS = frozenset(
+    {"actual", "label", "labels", "target", "targets", "true", "y", "ytest", "ytrue"}
+)
+
+_ORDER = "f(y_true, y_pred)"
+_CALL = f"{_ORDER} by estimators. For f(predictions, dataset), use skgoss.train"
+_CALL_OF_TRAIN = "f(predictions, dataset), where the targets are dataset.get_label()"
 
 
 class UserFunction:
@@ -41,6 +58,8 @@ class UserFunction:
                 " arguments are an estimator and rows: pass its function of targets and"
                 " predictions."
             )
+        kind = "objective" if role == "objective" else "metric"
+        self._what = f"the {kind} function {self.name!r}"
         self._n_positional, self._by_name = _arguments(function)
         n_arguments = self._n_positional + len(self._by_name)
         if not 2 <= n_arguments <= 4:
@@ -48,6 +67,7 @@ class UserFunction:
                 f"Self-defined {role} function should have 2, 3 or 4 arguments, got "
                 f"{n_arguments}"
             )
+        self._warn_if_swapped()
         numbers = self._by_name.values()
         self.takes_weight = self._n_positional > 2 or 2 in numbers
         self.takes_group = self._n_positional > 3 or 3 in numbers
@@ -65,7 +85,42 @@ class UserFunction:
         """
         arguments = (y, predictions(scores), weight, sizes)
         named = {name: arguments[number] for name, number in self._by_name.items()}
-        return self.function(*arguments[: self._n_positional], **named)
+        positional = arguments[: self._n_positional]
+        with _explained(self._what, _CALL, np.ndarray):
+            return self.function(*positional, **named)
+
+    def _warn_if_swapped(self) -> None:
+        """Warn if the names of the arguments tell that predictions come first."""
+        try:
+            first, second = list(inspect.signature(self.function).parameters)[:2]
+        except ValueError:
+            return
+        plain = [name.replace("_", "").casefold() for name in (first, second)]
+        if plain[0] in _PREDICTIONS and plain[1] in _TARGETS:
+            warn(
+                f"T{self._what[1:]} has the arguments ({first}, {second}), but"
+                f" estimators call {_ORDER}, so its results are wrong. Define it as"
+                f" f({second}, {first})."
+            )
+
+
+@contextmanager
+def _explained(what: str, call: str, got: type) -> Iterator[None]:
+    """Explain errors of a function that expects other arguments than it gets.
+
+    ``what`` is the function, ``call`` says how it is called, and ``got`` is the type of
+    the second argument. The function expects others if arrays have no ``get_label``, or
+    a `Dataset` is not an array.
+    """
+    try:
+        yield
+    except (AttributeError, TypeError) as error:
+        text = str(error)
+        of_array = "ndarray" in text and "attribute 'get_" in text
+        of_dataset = got is not np.ndarray and f"{got.__name__!r}" in text
+        if not (of_array or of_dataset):
+            raise
+        raise TypeError(f"{text}: {what} is called as {call}.") from error
 
 
 def _arguments(function: Callable[..., Any]) -> tuple[int, dict[str, int]]:
@@ -116,7 +171,19 @@ class DatasetObjective:
         predicted: NDArray[np.float64],
         weight: NDArray[np.float64] | None,
     ) -> Any:
-        return self.function(predicted, self.dataset)
+        what = f"the objective function {self.__name__!r}"
+        return call_with_dataset(self.function, what, predicted, self.dataset)
+
+
+def call_with_dataset(
+    function: Callable[..., Any],
+    what: str,
+    predicted: NDArray[np.float64],
+    dataset: Any,
+) -> Any:
+    """Call a function of `train`; ``what`` names it in messages."""
+    with _explained(what, _CALL_OF_TRAIN, type(dataset)):
+        return function(predicted, dataset)
 
 
 def check_takes_dataset(function: Callable[..., Any], role: str) -> None:

@@ -252,7 +252,11 @@ SCORERS = by_name(
 
 _ARGUMENTS = {
     "fit": {
-        "LGBMRanker, which ranks the rows of queries": "group qid",
+        "LGBMRanker, which ranks the rows of queries": "qid",
+        (
+            "groups, the group of each row, for rows that folds keep together, or"
+            " LGBMRanker for the sizes of queries"
+        ): "group",
         "X and y": "df train train_data train_set",
         "eval_X and eval_y": "X_val X_valid y_val y_valid",
         "eval_init_score": "base_margin_eval_set",

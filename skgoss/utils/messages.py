@@ -308,7 +308,7 @@ class MissingNameHints:
             if name not in self._alternatives:
                 # If the name is that of a property, raise the property's own error.
                 return self.__getattribute__(name)
-            raise self._missing_name_error(name)
+            raise self._missing_name_error(name, self._instead_of(name))
 
         def __dir__(self) -> list[str]:
             return [
@@ -317,9 +317,12 @@ class MissingNameHints:
                 if not isinstance(getattr_static(self, name, None), ForeignConstructor)
             ]
 
+    def _instead_of(self, name: str) -> str:
+        """What to use in place of a missing attribute of this object."""
+        return self._alternatives[name]
+
     @classmethod
-    def _missing_name_error(cls, name: str) -> AttributeError:
+    def _missing_name_error(cls, name: str, use: str | None = None) -> AttributeError:
         """The error for a name that is missing, with what to use."""
-        return AttributeError(
-            f"{cls.__name__} has no attribute {name!r}: use {cls._alternatives[name]}."
-        )
+        use = use or cls._alternatives[name]
+        return AttributeError(f"{cls.__name__} has no attribute {name!r}: use {use}.")

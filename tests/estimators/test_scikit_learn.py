@@ -98,7 +98,8 @@ def test_start_scores_in_cross_validation(routing):
     )
     model.set_score_request(sample_weight=True)
     given = {"init_score": start, "sample_weight": WEIGHT}
-    cross_validate(model, X, Y, params=given, cv=3)
+    with pytest.warns(UserWarning, match="score is that of the trees alone"):
+        cross_validate(model, X, Y, params=given, cv=3)
     assert len(seen) == 3
     for n, scores in seen:
         assert len(scores) == n < len(Y)

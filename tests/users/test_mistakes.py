@@ -12,7 +12,13 @@ import pandas as pd
 import pytest
 import sklearn.model_selection
 from scipy.special import expit
-from sklearn.metrics import f1_score, make_scorer, mean_squared_error
+from scipy.stats import randint  # noqa: F401
+from sklearn.metrics import (
+    f1_score,
+    hinge_loss,  # noqa: F401
+    make_scorer,
+    mean_squared_error,
+)
 from sklearn.model_selection import GroupKFold, KFold  # noqa: F401
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
@@ -56,8 +62,29 @@ def data(label=y, **arguments):
     return Dataset(X, label=label, **arguments)
 
 
-def search(estimator, grid):
-    return GridSearchCV(estimator, grid, n_jobs=1).fit(X, r)
+def dataset_objective(preds, train_data):
+    labels = train_data.get_label()
+    return preds - labels, np.ones_like(labels)
+
+
+def dataset_metric(preds, dtrain):
+    return "mean", float(np.mean(preds - dtrain.get_label())), False
+
+
+def swapped_objective(y_pred, y_true):
+    return y_pred - y_true, np.ones_like(y_true)
+
+
+def swapped_metric(preds, labels):
+    return "largest", float(np.max(preds - labels)), False
+
+
+def f1_of_labels(y, p):
+    return "f1", f1_score(y, p > 0.5), True
+
+
+def search(estimator, grid, **options):
+    return GridSearchCV(estimator, grid, n_jobs=1, **options).fit(X, r)
 
 
 model = classifier().fit(X, y)
@@ -83,6 +110,8 @@ with warnings.catch_warnings():
 commas = [str(value).replace(".", ",") for value in np.arange(60) / 4 - 2]
 one_hot = np.arange(60)[:, None] % 3 == np.arange(3)
 own = LGBMClassifier(objective=lambda y, p: (expit(p) - y, 0.25 + 0 * p)).fit(X, y)
+pool = type("Pool", (), {"__module__": "catboost.core"})()
+matrix = type("DMatrix", (), {"__module__": "xgboost.core"})()
 # What the mistakes below are typed with.
 NAMES = {**vars(skgoss), **globals()}
 MISTAKES = {
@@ -142,6 +171,23 @@ MISTAKES = {
     "classifier().fit(X, y[:50])": ("[60, 50]",),
     "classifier().fit(X, r)": ("continuous", "use LGBMRegressor"),
     "classifier().fit(X, np.arange(60))": ("60 different labels", "LGBMRegressor"),
+    "classifier().fit(X, np.floor(np.arange(60) / 2) + 18)": ("30 different", "five"),
+    "classifier().fit(X, np.arange(60) // 2 * 10)": ("five rows", "LGBMRegressor"),
+    "classifier().fit(X, np.array(['yes ', *['yes', 'no'] * 29, 'no']))": (
+        "differ only in surrounding spaces",
+        "'yes', 'yes '",
+        "[label.strip() for label in y]",
+    ),
+    "classifier().fit(X, pd.Series(['Yes', 'yes', 'no'] * 20))": (
+        "differ only in case",
+        "'Yes', 'yes'",
+        "[label.strip().casefold() for label in y]",
+    ),
+    "classifier(folds=5).fit(X, np.arange(60) < 3)": (
+        "fewer rows than folds=5",
+        "True (3 rows)",
+        "Set folds=3",
+    ),
     "regressor().fit(X, np.where(y, 'yes', 'no'))": ("'yes'", "use LGBMClassifier"),
     "classifier().fit(X, np.column_stack([r, 1 - r]))": ("Column 0 of y", "continuous"),
     "regressor().fit(X, np.column_stack([np.where(y, 'yes', 'no'), r]))": (
@@ -155,7 +201,13 @@ MISTAKES = {
         "(2,)",
         "60 rows",
     ),
-    "classifier().fit(X, y, sample_weight='balanced')": ("an array", "str 'balanced'"),
+    "classifier().fit(X, y, sample_weight='balanced')": (
+        "an array, got the str 'balanced'",
+        "class_weight='balanced' to the constructor",
+    ),
+    "regressor().fit(X, r, sample_weight='balanced')": ("str 'balanced'", "no classes"),
+    "regressor().fit(matrix, r)": ("got a xgboost.core.DMatrix", "X.get_data()"),
+    "numbers.predict(pool)": ("got a catboost.core.Pool", "X.get_features()"),
     "regressor().fit(frame, r, sample_weight='a')": ("sample_weight", "X['a']"),
     "regressor().fit(frame, r, init_score='a')": ("init_score", "X['a']"),
     "ranker().fit(frame, y, qid='a')": ("qid", "X['a']"),
@@ -263,6 +315,18 @@ MISTAKES = {
         "column 1 of y",
         "numpy.column_stack([event, time])",
     ),
+    "regressor(objective='cox').predict_proba(X)": ("predict_survival_function(X, t",),
+    "regressor(objective='cox').fit(X, lived[['event', 'time']]).predict_proba(X)": (
+        "predict_survival_function(X, times)",
+    ),
+    # Start scores
+    "regressor().fit(X, r, init_score=r).score(X, r)": (
+        "fitted with init_score, which predictions do not include",
+        "model.predict(X, raw_score=True)",
+    ),
+    "classifier(folds=2).fit(X, y, init_score=r).score(X, y)": (
+        "LGBMClassifier was fitted with init_score",
+    ),
     # Counts of different exposures
     "regressor().fit(X, r, exposure=y)": ("y / exposure as y, and sample_weight=",),
     "regressor().fit(X, r, offset=y)": (
@@ -312,7 +376,7 @@ MISTAKES = {
     ),
     "classifier().fit(X, y, valid_sets=[(X, y)])": ("'valid_sets'", "eval_set=[("),
     "classifier().fit(X, y, validation_data=(X, y))": ("eval_set=[(",),
-    "classifier().fit(X, y, group=[60])": ("'group'", "LGBMRanker"),
+    "classifier().fit(X, y, group=[60])": ("'group'", "Use groups", "LGBMRanker"),
     "classifier().fit(X, y, sample_weights=y)": ("Did you mean 'sample_weight'?",),
     "classifier().fit(X, y, feature_name=['a'])": ("feature_name", "4 col", "1 names"),
     "classifier().fit(X, y, categorical_feature=['a'])": ("'a'", "use their numbers"),
@@ -384,6 +448,14 @@ MISTAKES = {
         "(name, value, is_higher_better)",
     ),
     "regressor().fit(X, r, eval_set=[(X, r)], eval_metric='f1')": ("a function",),
+    "regressor().fit(X, r, eval_set=[(X, r)], eval_metric=scorer)": (
+        "make_scorer(mean_squared_error) counts a higher value as better",
+        "Pass 'neg_mean_squared_error', or make_scorer(",
+        "greater_is_better=False",
+    ),
+    "classifier().fit(X, y, eval_set=[(X, y)], eval_metric=make_scorer(hinge_loss))": (
+        "Pass make_scorer(hinge_loss, greater_is_better=False)",
+    ),
     "classifier().fit(X, y, eval_set=[(X, y)], eval_metric='roc-auc')": ("use 'auc'",),
     "classifier().fit(X, y, eval_set=[(X, y)], eval_metric='Log-Loss')": ("_logloss'",),
     "regressor().fit(X, r, eval_set=[(X, r)], eval_metric='max_error')": ("function",),
@@ -407,6 +479,34 @@ MISTAKES = {
     "train(BINARY, data(), 2, feval=lambda p, d: ('a', 1.0, True))": (
         "feval has no effect",
         "valid_sets=[Dataset(...)]",
+    ),
+    "regressor(objective=dataset_objective).fit(X, r)": (
+        "no attribute 'get_label': the objective function 'dataset_objective'",
+        "called as f(y_true, y_pred) by estimators",
+        "use skgoss.train",
+    ),
+    "regressor().fit(X, r, eval_set=[(X, r)], eval_metric=dataset_metric)": (
+        "the metric function 'dataset_metric' is called as f(y_true, y_pred)",
+    ),
+    "regressor(objective=swapped_objective).fit(X, r)": (
+        "has the arguments (y_pred, y_true), but estimators call f(y_true, y_pred)",
+        "Define it as f(y_true, y_pred)",
+    ),
+    "regressor().fit(X, r, eval_set=[(X, r)], eval_metric=swapped_metric)": (
+        "The metric function 'swapped_metric'",
+        "Define it as f(labels, preds)",
+    ),
+    "train(BINARY, data(), 2, [data()], feval=lambda p, y: ('n', len(y), True))": (
+        "no len(): the metric function '<lambda>' is called as f(predictions, dataset)",
+        "dataset.get_label()",
+    ),
+    "train(BINARY, data(), 2, [data()], feval=f1_of_labels)": ("dataset.get_label()",),
+    "train(BINARY, data(), 2, [data()], feval=lambda d, p: (d.get_label(), 1, 1))": (
+        "no attribute 'get_label': the metric function",
+        "f(predictions, dataset)",
+    ),
+    "train({'objective': lambda y, p: (len(p), y)}, data(), 2)": (
+        "the objective function '<lambda>' is called as f(predictions, dataset)",
     ),
     # Callbacks
     "classifier().fit(X, y, eval_set=[(X, y)], callbacks=[early_stopping])": (
@@ -674,6 +774,17 @@ MISTAKES = {
     "LGBMRegressor(objective='huber', delta=1.0)": ("'delta'", "Use alpha."),
     "numbers.predict_survival_function(X, 'all')": ("times", "numbers", "'all'"),
     "search(regressor(), [3])": ("{'num_leaves': [7, 31]}", "got [3]"),
+    "search(regressor(), {'num_leaves': randint(3, 60)})": (
+        "'num_leaves' has a distribution",
+        "RandomizedSearchCV(estimator, param_distributions",
+    ),
+    "search(regressor(), {}, scoring=make_scorer(mean_squared_error))": (
+        "counts a higher value as better",
+        "Pass 'neg_mean_squared_error', or make_scorer(mean_squared_error, greater_",
+    ),
+    "search(regressor(), {}, scoring={'a': 'r2', 'b': scorer}, refit='b')": (
+        "make_scorer(mean_squared_error) counts a higher",
+    ),
     "search(regressor(), 3)": ("'param_grid'", "'dict'", "Got 3"),
     "Booster(model_file=5)": ("must be a path", "got int"),
     "model.to_file(5)": ("must be a path", "got int"),
@@ -868,6 +979,8 @@ def test_a_data_set_shows_its_size():
 @pytest.mark.parametrize("name", ["load", "predict_proba", "save_model", "xyzzy"])
 def test_names_that_are_elsewhere_are_not_there(name):
     assert not hasattr(numbers, name)
+    for objective in ("cox", "unknown", r.mean):
+        assert not hasattr(LGBMRegressor(objective=objective), name)
     assert not hasattr(type(numbers), name)
     assert name not in dir(numbers)
 
@@ -917,6 +1030,77 @@ def test_the_score_of_an_own_objective_with_a_link():
             fitted = LGBMRegressor(objective=squares, n_estimators=n_rounds)
             score = fitted.fit(X, target).score(X, target)
             assert (score > 0.4) == (n_rounds > 1)
+
+
+def test_labels_that_are_not_mistakes_do_not_warn():
+    """Classes of few rows, floats of few classes, and single letters."""
+    random = np.random.default_rng(0)
+    some, many = (
+        LGBMClassifier(n_estimators=1, max_depth=2),
+        random.normal(size=(500, 2)),
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for target in (
+            random.integers(0, 100, 500),
+            random.integers(0, 150, 500),
+            np.repeat(np.arange(250.0), 2),
+            np.repeat([f"item {i}" for i in range(250)], 2),
+            np.array(list("aA") * 250),
+            np.array(["one", "One two"] * 250),
+        ):
+            some.fit(many, target)
+        some.fit(X, np.arange(60) % 20 * 1.0)
+        some.set_params(folds=3).fit(X, np.arange(60) < 3)
+        some.set_params(folds=5).fit(X, words, groups=np.arange(60) // 6)
+
+
+def test_scores_that_include_all_scores_do_not_warn():
+    """Neither start scores of zero, those of evaluation sets, nor an earlier fit."""
+    small = regressor(min_child_samples=5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        small.fit(X, r, init_score=np.zeros(60)).score(X, r)
+        small.fit(X, r, init_score=r / 2).predict(X)
+        small.fit(X, r, init_model=small).score(X, r)
+        small.fit(X, r).score(X, r)
+
+
+def test_own_errors_of_functions_stay_as_they_are():
+    """Only a confusion of the arguments is explained, and only swapped names warn."""
+
+    def objective(labels, preds):
+        return preds - labels, np.ones_like(preds)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        regressor(objective=objective).fit(X, r)
+        regressor(objective=lambda a, b: (b - a, 1 + 0 * a)).fit(X, r)
+    for error, function in (
+        (ZeroDivisionError, lambda y, p: 1 / 0),
+        (AttributeError, lambda y, p: p.label),
+        (TypeError, lambda y, p: p + "text"),
+    ):
+        with pytest.raises(error) as caught:
+            regressor(objective=function).fit(X, r)
+        assert "estimators" not in str(caught.value)
+
+
+def test_scorers_that_are_not_mistakes_do_not_warn():
+    def own_loss(y, p):
+        return float(np.mean(y == p))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for metric in (
+            make_scorer(mean_squared_error, greater_is_better=False),
+            make_scorer(own_loss),
+            make_scorer(f1_score),
+            "neg_log_loss",
+        ):
+            classifier().fit(X, y, eval_set=[(X[:], y)], eval_metric=metric)
+            small = classifier(min_child_samples=5)
+            GridSearchCV(small, {}, cv=2, n_jobs=1, scoring=metric).fit(X, y)
 
 
 def test_columns_that_are_several_targets_do_not_warn():

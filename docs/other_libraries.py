@@ -91,14 +91,16 @@ LINES = {
     ),
     "XGBoost": (
         "Replace `XGBClassifier` with `LGBMClassifier` (and so on) and `DMatrix` with"
-        " `Dataset`. In skgoss, trees grow leaf-wise instead of level-wise, and labels can"
-        " be strings. `LGBMClassifier(max_depth=6, num_leaves=64, learning_rate=0.3,"
-        " reg_lambda=1, min_child_weight=1, min_child_samples=1)` uses XGBoost's defaults."
+        " `Dataset`. In skgoss, trees grow leaf-wise instead of level-wise, and labels"
+        " can be strings. `LGBMClassifier(max_depth=6, num_leaves=64, learning_rate=0.3,"
+        " reg_lambda=1, min_child_weight=1, min_child_samples=1)` uses XGBoost's"
+        " defaults."
     ),
     "CatBoost": (
         "Replace `CatBoostClassifier` with `LGBMClassifier` (and so on) and `Pool` with"
-        " `Dataset`. In skgoss, trees grow leaf-wise instead of symmetrically, and splits"
-        " on categorical columns use sets of categories instead of target statistics."
+        " `Dataset`. In skgoss, trees grow leaf-wise instead of symmetrically, and"
+        " splits on categorical columns use sets of categories instead of target"
+        " statistics."
         " skgoss's defaults are faster but less accurate than CatBoost's;"
         ' [`preset="accurate"`](accuracy.md) is faster and more accurate.'
     ),

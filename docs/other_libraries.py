@@ -92,9 +92,9 @@ LINES = {
     "XGBoost": (
         "Replace `XGBClassifier` with `LGBMClassifier` (and so on) and `DMatrix` with"
         " `Dataset`. In skgoss, trees grow leaf-wise instead of level-wise, and labels"
-        " can be strings. `LGBMClassifier(max_depth=6, num_leaves=64, learning_rate=0.3,"
-        " reg_lambda=1, min_child_weight=1, min_child_samples=1)` uses XGBoost's"
-        " defaults."
+        " can be strings. `LGBMClassifier(max_depth=6, num_leaves=64,"
+        " learning_rate=0.3, reg_lambda=1, min_child_weight=1, min_child_samples=1)`"
+        " uses XGBoost's defaults."
     ),
     "CatBoost": (
         "Replace `CatBoostClassifier` with `LGBMClassifier` (and so on) and `Pool` with"

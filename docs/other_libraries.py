@@ -65,14 +65,14 @@ REMARKS = {
     ("XGBoost", "subsample"): "`subsample`, **with `subsample_freq=1`**",
     ("XGBoost", "eval_metric"): (
         "`metric`, such as `metric='l1'`. The `eval_metric` of fit is added to the"
-        " default"
+        " default metric"
     ),
     ("XGBoost", "early_stopping_rounds"): (
         "`early_stopping_round` (both work). Any metric can stop the fit, not only the"
-        " last one: pass one `metric`"
+        " last one, so pass only one `metric`"
     ),
     ("XGBoost", "scale_pos_weight"): (
-        "`scale_pos_weight`; with early stopping, also `metric='auc'`"
+        "`scale_pos_weight`; with early stopping, also pass `metric='auc'`"
     ),
     ("XGBoost", "interaction_constraints"): (
         "`interaction_constraints`, which must list every column"
@@ -84,22 +84,24 @@ REMARKS = {
 LINES = {
     "HistGradientBoosting": (
         "Replace `HistGradientBoostingClassifier` with `LGBMClassifier`, and"
-        " `HistGradientBoostingRegressor` with `LGBMRegressor`. Both libraries grow"
-        " trees with at most 31 leaves and at least 20 rows per leaf. String and"
-        " categorical columns don't need `categorical_features` in skgoss, and early"
-        " stopping is off by default."
+        " `HistGradientBoostingRegressor` with `LGBMRegressor`. By default, both"
+        " libraries grow trees with at most 31 leaves and at least 20 rows per leaf. In"
+        " skgoss, string and categorical columns don't need `categorical_features`, and"
+        " early stopping is off by default."
     ),
     "XGBoost": (
         "Replace `XGBClassifier` with `LGBMClassifier` (and so on) and `DMatrix` with"
-        " `Dataset`. Trees grow leaf-wise instead of level-wise. Labels can be strings."
-        " `LGBMClassifier(max_depth=6, num_leaves=64, learning_rate=0.3, reg_lambda=1,"
-        " min_child_weight=1, min_child_samples=1)` uses XGBoost's defaults."
+        " `Dataset`. In skgoss, trees grow leaf-wise instead of level-wise, and labels"
+        " can be strings. `LGBMClassifier(max_depth=6, num_leaves=64,"
+        " learning_rate=0.3, reg_lambda=1, min_child_weight=1, min_child_samples=1)`"
+        " uses XGBoost's defaults."
     ),
     "CatBoost": (
         "Replace `CatBoostClassifier` with `LGBMClassifier` (and so on) and `Pool` with"
-        " `Dataset`. Trees grow leaf-wise instead of symmetrically, and splits on"
-        " categorical columns use sets of categories instead of target statistics. The"
-        " defaults are faster but less accurate than CatBoost's."
+        " `Dataset`. In skgoss, trees grow leaf-wise instead of symmetrically, and"
+        " splits on categorical columns use sets of categories instead of target"
+        " statistics."
+        " skgoss's defaults are faster but less accurate than CatBoost's;"
         ' [`preset="accurate"`](accuracy.md) is faster and more accurate.'
     ),
 }
@@ -107,7 +109,7 @@ SAME = "the same"
 HEAD = """# Migrate from XGBoost, CatBoost or HistGradientBoosting
 
 This page lists options of three libraries and what to use instead. Unknown names have
-no effect, and their warnings give the same advice.
+no effect, and the warnings about them give the same advice.
 
 <!-- `python docs/other_libraries.py` writes this page. -->
 """

@@ -358,7 +358,7 @@ OBJECTIVES: dict[str, ObjectiveSpec] = {
     ),
     # P. J. Huber, "Robust Estimation of a Location Parameter", 1964.
     "huber": ObjectiveSpec(
-        "quadratic for errors up to `alpha`, linear above it",
+        "quadratic for errors up to `alpha`, linear for larger ones",
         suits="any numbers, with outliers",
         option="alpha",
         constant_hessian=True,
@@ -366,7 +366,8 @@ OBJECTIVES: dict[str, ObjectiveSpec] = {
     ),
     # R. C. Fair, "On the Robust Estimation of Econometric Models", 1974.
     "fair": ObjectiveSpec(
-        "nearly quadratic for errors far below `fair_c`, nearly linear far above it",
+        "nearly quadratic for errors far below `fair_c`, nearly linear for far larger"
+        " ones",
         suits="any numbers, with outliers",
         option="fair_c",
         linear_above=20.0,
@@ -395,7 +396,7 @@ OBJECTIVES: dict[str, ObjectiveSpec] = {
         start=_expectile,
     ),
     "mape": ObjectiveSpec(
-        "absolute error, relative to the target (or to 1 if the target is smaller)",
+        "absolute error, divided by the size of the target (at least by 1)",
         aliases=("mean_absolute_percentage_error",),
         learns_roots=True,
         start=lambda rows, settings: rows.percentile(0.5, _relative_weight(rows.y)),
@@ -494,9 +495,9 @@ OBJECTIVES: dict[str, ObjectiveSpec] = {
         self_concordance=lambda settings: 1.0,
     ),
     "cox_efron": ObjectiveSpec(
-        "the same, with Efron's likelihood for tied event times",
+        "'cox' with Efron's likelihood for tied event times",
         "survival",
-        suits="the same, with many equal times",
+        suits="as for 'cox', with many equal times",
         metric="cox_nll",
         self_concordance=lambda settings: 1.0,
     ),
@@ -505,7 +506,7 @@ OBJECTIVES: dict[str, ObjectiveSpec] = {
             f"aft_{base}",
             task="survival",
             aliases=("aft",) if base == "normal" else (),
-            suits="the same, or interval-censored times",
+            suits="as for 'cox', or interval-censored times",
         )
         for base in ("normal", "logistic", "extreme")
     },

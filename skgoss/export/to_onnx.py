@@ -27,6 +27,7 @@ from skgoss.export.onnx_trees import (
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.fitted import scores_of_targets
 from skgoss.objectives.link import Link
+from skgoss.parameters import signatures
 from skgoss.utils import optional
 from skgoss.utils.messages import type_name, warn
 from skgoss.utils.public import set_module
@@ -64,6 +65,7 @@ class ExportedModel(NamedTuple):
 
 
 @set_module("skgoss")
+@signatures.hint_arguments("to_onnx")
 def to_onnx(
     model: LGBMModel | Booster,
     X: ArrayLike | None = None,

@@ -355,34 +355,38 @@ def _warn_of_index_as_target(X: Any, y: Any) -> None:
     """Warn if one of several columns of y of pandas is an index."""
     if not (hasattr(y, "reset_index") and np.ndim(y) == 2 and y.shape[1] > 1):
         return
-    of_rows = getattr(X, "index", None)
+    of_rows: Any = getattr(X, "index", None)
     for number, name in enumerate(y.columns):
         column = y.iloc[:, number]
         is_index = name in _INDEX_NAMES and column.dtype.kind in "iu"
         if is_index and column.is_unique:
             what = "numbers the rows"
-        elif name is not None and name == getattr(of_rows, "name", None):
-            what = "is the index of X" if of_rows.equals(type(of_rows)(column)) else ""
+        elif name is None or name != getattr(of_rows, "name", None):
+            continue
+        elif len(column) == len(of_rows) and (column.array == of_rows.array).all():
+            what = "is the index of X"
         else:
-            what = ""
-        if what:
-            warn(
-                f"The column {name!r} of y {what}, but is learned as a target: pass"
-                f" y.drop(columns={name!r})."
-            )
+            continue
+        warn(
+            f"The column {name!r} of y {what}, but is learned as a target: pass"
+            f" y.drop(columns={name!r})."
+        )
 
 
 def _refuse_tables(X: Any, y: Any, sample_weight: Any) -> None:
     """Raise ValueError if targets or weights are other rows of the columns of X."""
-    shape, of_target, of_weight = (np.shape(data) for data in (X, y, sample_weight))
+    shapes: list[Any] = [
+        getattr(values, "shape", ()) for values in (X, y, sample_weight)
+    ]
+    shape, of_target, of_weight = shapes
     if len(shape) != 2 or shape[1] == 1:
         return
-    if of_target[1:] == shape[1:] and len(y) != len(X):
+    if of_target[1:] == shape[1:] and of_target[0] != shape[0]:
         raise ValueError(
             "Found input variables with inconsistent numbers of samples:"
-            f" {[len(X), len(y)]} (y is the last). y has as many columns as X: it seems"
-            " to be another part of X. train_test_split returns X_train, X_test,"
-            " y_train, y_test in this order."
+            f" {[shape[0], of_target[0]]} (y is the last). y has as many columns as X:"
+            " it seems to be another part of X. train_test_split returns X_train,"
+            " X_test, y_train, y_test in this order."
         )
     if of_weight[1:] == shape[1:]:
         raise ValueError(

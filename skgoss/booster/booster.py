@@ -135,7 +135,7 @@ def booster_of(model: Any, name: str, or_else: str = "", advice: str = "") -> Bo
         return model.booster_
     raise TypeError(
         f"{name} must be a fitted estimator or a Booster of skgoss{or_else}, got"
-        f" {type_name(model)}.{part_of(model) or advice}"
+        f" {type_name(model)}.{advice or part_of(model)}"
     )
 
 

@@ -456,11 +456,10 @@ def input_sets(
     Dask, which are ``is_lazy``.
     """
     has_sets = {*map(type, _OF_SETS(arguments))} != {type(None)}
-    are_tables = any(
-        getattr(values, "ndim", 1) == 2 for values in (y, arguments.sample_weight)
-    )
+    weight = arguments.sample_weight
+    are_tables = getattr(y, "ndim", 1) == 2 or getattr(weight, "ndim", 1) == 2
     if are_tables and not is_lazy:
-        _refuse_tables(X, y, arguments.sample_weight)
+        _refuse_tables(X, y, weight)
     if not is_lazy and (has_sets or type(X) is not np.ndarray or isinstance(y, str)):
         X, y, arguments = _with_datasets(X, y, arguments)
     training = InputSet(

@@ -351,6 +351,8 @@ class Fit:
         rounds = prepared.setup.begin(data.fitted, sets)
         names, others = data.column_names, {}
         for tested in sets:
+            if tested.rows.columns is data.fitted.columns:
+                continue
             found = other_ranges.find(data.fitted, rounds.dataset, tested, names)
             if found is not None:
                 others[tested.name] = found

@@ -26,8 +26,8 @@ _MIN_BINS = 10
 # A value is far away if its distance from the middle of the range is above this number
 # of ranges. Drift alone seldom leads there.
 _FAR = 1.5
-# The difference is certain if more columns than this proportion, and at least so many,
-# are far away in most rows.
+# The difference is certain if more columns than this proportion, and at least this
+# number, are far away in most rows.
 _MIN_FRACTION = 0.2
 _MIN_COLUMNS = 3
 
@@ -52,7 +52,7 @@ def find(
     columns. None: the ranges are not different, or cannot be compared.
     """
     columns = tested.rows.columns
-    if columns is training.columns or columns is RELEASED or tested.is_training:
+    if columns is RELEASED or tested.is_training:
         return None
     is_plain = type(columns) is Columns and not columns.is_sparse
     if not is_plain or training.partition or len(tested.rows) < _MIN_ROWS:

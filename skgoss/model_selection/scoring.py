@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import get_scorer, get_scorer_names
 
-from skgoss.objectives.scorers import instead_of
 from skgoss.parameters.other_libraries import SEARCH_SCORERS
 from skgoss.utils.messages import hint
+from skgoss.utils.sklearn_private import instead_of
 
 # Scorers of two classes, and those to use if there are more.
 _OF_SEVERAL = {

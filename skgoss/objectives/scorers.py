@@ -15,6 +15,7 @@ from skgoss.objectives.eval_data import EvalData
 from skgoss.objectives.link import Link
 from skgoss.objectives.metrics import CustomMetric
 from skgoss.objectives.user_functions import predictions
+from skgoss.utils.sklearn_private import instead_of
 
 Floats = NDArray[np.float64]
 
@@ -94,18 +95,6 @@ class ScorerMetric(CustomMetric):
                 f"The scorer {self.name!r} failed: {error}{advice}"
             ) from error
         return self.name, score if self.maximize else -score, self.maximize
-
-
-def instead_of(scorer: Any, name: str, labels: NDArray[Any]) -> str:
-    """What to pass instead of a scorer that needs to know the positive label."""
-    options = [scorer._score_func.__name__, f"pos_label={labels.tolist()[-1]!r}"]
-    if scorer._response_method != "predict":
-        options.append(f"response_method={scorer._response_method!r}")
-    if scorer._sign < 0:
-        options.append("greater_is_better=False")
-    average = f"{name}_macro"
-    other = f" or {average!r}" if average in get_scorer_names() else ""
-    return f". Pass make_scorer({', '.join(options)}){other}."
 
 
 def refuse_function(function: Any, *, takes_scorers: bool) -> None:

@@ -344,12 +344,6 @@ _ARGUMENTS = {
             "n_cols n_columns n_features n_rows n_samples shape"
         ),
     },
-    "to_onnx": {
-        "X, an example of the rows": "initial_types initial_type",
-        "X of the dtype float32 for float32 inputs": "dtype input_dtype",
-        "raw_score=True": "output_margin",
-        "skl2onnx.to_onnx, after import skgoss.onnx": "name options target_opset",
-    },
     "log_evaluation": {"period": "every n_rounds verbose"},
     "early_stopping": {
         "first_metric_only=True, and pass this metric first": "metric monitor",

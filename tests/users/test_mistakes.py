@@ -763,7 +763,7 @@ MISTAKES = {
     "skgoss.plot_importance(found)": ("Pass search.best_estimator_.",),
     "skgoss.plot_metric(found)": ("Pass search.best_estimator_.",),
     "skgoss.plot_tree(fitted_pipe)": ("Pass pipeline[-1].",),
-    "skgoss.to_onnx(fitted_pipe)": ("Pass pipeline[-1].",),
+    "regressor().fit(X, r, init_model=fitted_pipe)": ("Pass pipeline[-1].",),
     "cv(BINARY, data(), 2).predict(X)": ("'predict'", "return_cvbooster=True"),
     # Scorers of searches
     "scored(regressor(), 'rmse', r)": ("'rmse'", "'neg_root_mean_squared_error'"),
@@ -930,33 +930,6 @@ def test_what_is_not_a_mistake():
             GridSearchCV(small, grid, scoring="roc_auc", **options).fit(X, y)
 
 
-def test_evaluation_sets_after_the_training_rows_do_not_warn():
-    """Their columns drift, and some are outside of the range, but not far away."""
-    time, noise = np.arange(600), np.random.default_rng(0).normal(size=(600, 4))
-    trend = time + 20 * noise[:, 0]
-    series = {
-        "time": time,
-        **{f"lag_{k}": np.roll(trend, k) for k in (1, 2, 3)},
-        **{f"noise_{k}": noise[:, k] for k in range(4)},
-        "one_hot": time % 2,
-        "far": 50.0 * (time > 400) + noise[:, 0],
-        "missing": np.where(time > 400, np.nan, time),
-    }
-    late = pd.DataFrame(series)[3:]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        for table in (late, late.to_numpy(), late.drop(columns="time")):
-            for split in (300, 400, 500, 590):
-                valid = table[split:], trend[3:][split:]
-                regressor().fit(table[:split], trend[3:][:split], eval_set=[valid])
-        # Counts, one-hot columns and single rows have no range to compare.
-        few = np.column_stack([time % 5, time % 3, time % 2]) * 1.0
-        regressor().fit(
-            few[:300], trend[:300], eval_set=[(few[300:] + 99, few[300:, 0])]
-        )
-        regressor().fit(noise, trend, eval_set=[(noise[:5] + 99, trend[:5])])
-
-
 def test_targets_that_look_like_others_do_not_warn():
     ordered = np.arange(60)
     with warnings.catch_warnings():
@@ -969,22 +942,6 @@ def test_targets_that_look_like_others_do_not_warn():
             regressor().fit(rows.reset_index(drop=True), target)
         regressor().fit(X, X)
         regressor().fit(X[:, :1], r, sample_weight=np.ones((60, 1)))
-
-
-def test_scorers_that_can_score_the_labels_do():
-    for scoring, target in {
-        "f1": y,
-        "precision": y == 1,
-        "recall": 1 - 2 * y,
-        "roc_auc": sex,
-        "average_precision": words,
-        "neg_brier_score": y + 3,
-        "f1_macro": words,
-    }.items():
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            warnings.filterwarnings("ignore", "The probabilities|Recall|Precision")
-            assert np.isfinite(scored(classifier(), scoring, target).best_score_)
 
 
 def test_a_metric_that_a_search_passes_on_is_one_warning():

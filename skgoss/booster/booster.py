@@ -135,8 +135,24 @@ def booster_of(model: Any, name: str, or_else: str = "", advice: str = "") -> Bo
         return model.booster_
     raise TypeError(
         f"{name} must be a fitted estimator or a Booster of skgoss{or_else}, got"
-        f" {type_name(model)}.{advice}"
+        f" {type_name(model)}.{advice or part_of(model)}"
     )
+
+
+def part_of(model: Any) -> str:
+    """A sentence: the estimator of skgoss that a search or a pipeline holds, or ""."""
+    code, found = "", model
+    while not hasattr(type(found), "_model"):
+        if hasattr(found, "best_estimator_"):
+            code = f"{code or 'search'}.best_estimator_"
+            found = found.best_estimator_
+        elif isinstance(steps := getattr(found, "steps", None), list) and steps:
+            code, found = f"{code or 'pipeline'}[-1]", steps[-1][-1]
+        elif hasattr(found, "regressor_"):
+            code, found = f"{code or 'model'}.regressor_", found.regressor_
+        else:
+            return ""
+    return f" Pass {code}."
 
 
 class ShownBoosters(list[Booster]):

@@ -19,6 +19,7 @@ from skgoss.fit.callbacks import (
     with_shown_metrics,
 )
 from skgoss.training.callback_api import Callback
+from skgoss.utils.messages import MissingNameHints, by_name
 
 
 def train_callbacks(
@@ -69,11 +70,18 @@ def _is_auto(value: Any) -> bool:
     return isinstance(value, str) and value == "auto"
 
 
-class CVResults(dict[str, Any]):
+class CVResults(MissingNameHints, dict[str, Any]):
     """The metrics of all rounds, by set and metric: 'valid auc-mean'.
 
     The names of LightGBM 2 and 3, such as 'auc-mean', also work.
     """
+
+    _alternatives = by_name(
+        {
+            "train for a model of all rows, or cv(..., return_cvbooster=True)"
+            "['cvbooster'] for those of the folds": "feature_importance predict",
+        }
+    )
 
     def __missing__(self, key: Any) -> Any:
         name = f"valid {key}"

@@ -28,7 +28,7 @@ from skgoss.model.ensemble import Ensemble
 from skgoss.model.fitted import scores_of_targets
 from skgoss.objectives.link import Link
 from skgoss.utils import optional
-from skgoss.utils.messages import type_name, warn
+from skgoss.utils.messages import by_name, hint_arguments, type_name, warn
 from skgoss.utils.public import set_module
 
 if TYPE_CHECKING:
@@ -63,7 +63,17 @@ class ExportedModel(NamedTuple):
     is_raw: bool  # whether raw scores are computed instead of predictions
 
 
+# What to use in place of arguments of skl2onnx and onnxmltools.
+_INSTEAD = by_name(
+    {
+        "X, one or more rows as an example of the input": "initial_type initial_types",
+        "skl2onnx.to_onnx, after import skgoss.onnx": "name options target_opset",
+    }
+)
+
+
 @set_module("skgoss")
+@hint_arguments(_INSTEAD)
 def to_onnx(
     model: LGBMModel | Booster,
     X: ArrayLike | None = None,

@@ -286,6 +286,7 @@ def _with_datasets(
         )
     _warn_of_target_among_columns(X, y)
     _warn_of_order(X, y)
+    _warn_of_index_as_target(X, y)
     if arguments.eval_set is None and arguments.eval_X is None:
         return X, y, arguments
     pairs = _pairs(arguments)
@@ -343,6 +344,55 @@ def _warn_of_order(X: Any, y: Any) -> None:
             "X and y have the same index in different orders, but rows are matched by"
             " their position. Pass y.reindex(X.index), or X.reset_index(drop=True) if"
             " the positions are right."
+        )
+
+
+# The columns that pandas makes of an index, and those of files with an index.
+_INDEX_NAMES = ("index", "level_0", "Unnamed: 0")
+
+
+def _warn_of_index_as_target(X: Any, y: Any) -> None:
+    """Warn if one of several columns of y of pandas is an index."""
+    if not (hasattr(y, "reset_index") and np.ndim(y) == 2 and y.shape[1] > 1):
+        return
+    of_rows: Any = getattr(X, "index", None)
+    for number, name in enumerate(y.columns):
+        column = y.iloc[:, number]
+        is_index = name in _INDEX_NAMES and column.dtype.kind in "iu"
+        if is_index and column.is_unique:
+            what = "numbers the rows"
+        elif name is None or name != getattr(of_rows, "name", None):
+            continue
+        elif len(column) == len(of_rows) and (column.array == of_rows.array).all():
+            what = "is the index of X"
+        else:
+            continue
+        warn(
+            f"The column {name!r} of y {what}, but is learned as a target: pass"
+            f" y.drop(columns={name!r})."
+        )
+
+
+def _refuse_tables(X: Any, y: Any, sample_weight: Any) -> None:
+    """Raise ValueError if targets or weights are other rows of the columns of X."""
+    shapes: list[Any] = [
+        getattr(values, "shape", ()) for values in (X, y, sample_weight)
+    ]
+    shape, of_target, of_weight = shapes
+    if len(shape) != 2 or shape[1] == 1:
+        return
+    if of_target[1:] == shape[1:] and of_target[0] != shape[0]:
+        raise ValueError(
+            "Found input variables with inconsistent numbers of samples:"
+            f" {[shape[0], of_target[0]]} (y is the last). y has as many columns as X:"
+            " it seems to be another part of X. train_test_split returns X_train,"
+            " X_test, y_train, y_test in this order."
+        )
+    if of_weight[1:] == shape[1:]:
+        raise ValueError(
+            f"sample_weight must have one value for each row, got {shape[1]} columns,"
+            " as X has. Pass evaluation sets by name: fit(X, y, eval_X=X_valid,"
+            " eval_y=y_valid)."
         )
 
 
@@ -406,6 +456,10 @@ def input_sets(
     Dask, which are ``is_lazy``.
     """
     has_sets = {*map(type, _OF_SETS(arguments))} != {type(None)}
+    weight = arguments.sample_weight
+    are_tables = getattr(y, "ndim", 1) == 2 or getattr(weight, "ndim", 1) == 2
+    if are_tables and not is_lazy:
+        _refuse_tables(X, y, weight)
     if not is_lazy and (has_sets or type(X) is not np.ndarray or isinstance(y, str)):
         X, y, arguments = _with_datasets(X, y, arguments)
     training = InputSet(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from skgoss.binning.rows import Rows
 from skgoss.fit.fit_data import FitData
+from skgoss.fit.other_ranges import OtherRanges
 from skgoss.utils.messages import warn
 
 _ADVICE = (
@@ -25,12 +27,17 @@ FEW_ROUNDS = 3
 Test = tuple[str, Rows, Mapping[str, float]]
 
 
-def warn_if_worse(data: FitData, tests: Iterable[Test]) -> None:
+def warn_if_worse(
+    data: FitData,
+    tests: Iterable[Test],
+    other_ranges: Mapping[str, OtherRanges] = MappingProxyType({}),
+) -> None:
     """Warn if the log loss on other rows is above that of the rates of the classes.
 
     The objective is one of `LOG_LOSS`. All processes call this. Weights of classes
     change probabilities on purpose, and start scores are not part of the model: such
-    fits are not tested.
+    fits are not tested. If a set has ``other_ranges``, by its name among the tests,
+    they are named as the reason, unless a warning has done so.
     """
     settings = data.settings
     metric = LOG_LOSS[str(settings.objective)]
@@ -47,10 +54,16 @@ def warn_if_worse(data: FitData, tests: Iterable[Test]) -> None:
             continue
         constant = _entropy(_weights(rows, n_classes), rates / rates.sum())
         if metrics[metric] > constant and data.rows.collectives.rank == 0:
+            advice = _ADVICE if settings.preset is None else _FOR_PRESETS
+            found = other_ranges.get(name)
+            if found is not None:
+                if found.is_certain:
+                    continue
+                advice = found.sentences
             warn(
                 f"The probabilities are worse than a constant: on {name}, {metric} is"
                 f" {metrics[metric]:.4g}, and {constant:.4g} for the rates of the"
-                f" classes. {_ADVICE if settings.preset is None else _FOR_PRESETS}"
+                f" classes. {advice}"
             )
 
 

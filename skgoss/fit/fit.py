@@ -20,10 +20,12 @@ from skgoss.fit import (
     class_rates,
     fit_metrics,
     nothing_learned,
+    other_ranges,
     warm_start,
 )
 from skgoss.fit.arguments import InputSet, evaluation_set
 from skgoss.fit.fit_data import FitData
+from skgoss.fit.other_ranges import OtherRanges
 from skgoss.fit.time_limit import NO_LIMIT, TimeLimit
 from skgoss.model import monotone
 from skgoss.model.ensemble import Ensemble
@@ -336,6 +338,8 @@ class Fit:
     rounds: Rounds  # those so far
     callbacks: list[Callback]
     history: History = field(default_factory=dict)
+    # By evaluation set: that its columns have other ranges than in the training set.
+    other_ranges: Mapping[str, OtherRanges] = field(default_factory=dict)
     # The model that was made last, and the trees and settings that it is of.
     _last_model: tuple[Any, Any, Any] = (None, None, None)
 
@@ -346,9 +350,18 @@ class Fit:
         """Put the rows into bins, and make the state of the rounds."""
         data, own_callbacks = prepared.data, _new_callbacks(prepared.data)
         rounds = prepared.setup.begin(data.fitted, sets)
+        names, others = data.column_names, {}
+        for tested in sets:
+            if tested.rows.columns is data.fitted.columns:
+                continue
+            found = other_ranges.find(data.fitted, rounds.dataset, tested, names)
+            if found is not None:
+                others[tested.name] = found
+                if found.is_certain:
+                    warn(f"The evaluation set {tested.name!r}: {found.sentences}")
         if data.rows.partition is not None:
             prepared = replace(prepared, data=data.without_values())
-        return cls(prepared, rounds, own_callbacks)
+        return cls(prepared, rounds, own_callbacks, other_ranges=others)
 
     @classmethod
     def begin_on_all_rows(cls, prepared: PreparedFit) -> Self:
@@ -451,6 +464,7 @@ class Fit:
                     for tested in self.rounds.sets
                     if not tested.is_training and tested.name in trained.best_score
                 ),
+                {repr(name): found for name, found in self.other_ranges.items()},
             )
         if trained.best_iteration and data.settings.objective == "binary":
             class_rates.warn_if_weights_stopped(data, trained.best_iteration)

@@ -780,6 +780,22 @@ def _warn_of_other_scores(init_model: FittedModel, objective: Any, link: Link) -
         )
 
 
+def _raise_about_columns(error: TypeError | ValueError) -> None:
+    """Name init_model in an error about columns that X and it do not share.
+
+    The error is not raised if it is about something else.
+    """
+    text = str(error).rstrip()
+    if "feature names should match" not in text and " features, but " not in text:
+        return
+    found = text.partition("\n")[2].replace("as they were in fit", "")
+    found = found.replace("seen at fit time", "of the earlier fit").replace(" .", ".")
+    raise ValueError(
+        f"X must have the columns of init_model, in the same order; else fit"
+        f" without it. {found or text}"
+    ) from error
+
+
 def read_columns(
     training: InputSet, arguments: FitArguments, settings: Settings, task: Task
 ) -> tuple[FitData, Rows]:
@@ -812,6 +828,8 @@ def read(
         data, columns = data._with_columns()
     except (TypeError, ValueError) as error:
         training.raise_named(error)
+        if init_model is not None:
+            _raise_about_columns(error)
         raise
     data = all_rows = data._with_rows(columns, arguments)
     if data.schema.dates:

@@ -21,6 +21,7 @@ from skgoss import parameters
 from skgoss.binning.find_bins import BinningOptions
 from skgoss.estimators.base import LGBMModel
 from skgoss.fit.time_limit import TimeLimit
+from skgoss.model_selection import scoring
 from skgoss.model_selection.candidates import comparable, is_rounds
 from skgoss.model_selection.shared_fits import SharedFits, last_steps, with_params
 from skgoss.model_selection.splitters import FoldsByTime
@@ -92,10 +93,13 @@ class SharedSearch(SearchHooks):
             After Ctrl-C. In `keep_on_interrupt`, a race raises it only before the first
             candidate has scores of all folds, or a screening of one.
         """
+        scoring.check_names(self.scoring)
         self._check_arguments()
         self._check_strategy(params)
-        scoring = self.get_params(deep=False).get("scoring")
-        for scorer in scoring.values() if isinstance(scoring, Mapping) else [scoring]:
+        if is_classifier(self.estimator):
+            scoring.check_labels(self.scoring, y)
+        given = self.scoring
+        for scorer in given.values() if isinstance(given, Mapping) else [given]:
             scorers.warn_of_maximized_loss(scorer)
         search = copy.copy(self)
         search.estimator = clone(self.estimator)

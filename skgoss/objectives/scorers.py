@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from skgoss.objectives.link import Link
 from skgoss.objectives.metrics import CustomMetric
 from skgoss.objectives.user_functions import predictions
 from skgoss.utils.messages import warn
+from skgoss.utils.sklearn_private import instead_of
 
 Floats = NDArray[np.float64]
 
@@ -92,24 +93,14 @@ class ScorerMetric(CustomMetric):
             # The rows are not needed: their predictions are known.
             score = self.function(estimator, np.empty((len(y), 0)), y, **weights)
         except ValueError as error:
-            advice = self._advice() if "pos_label" in str(error) else ""
+            advice = ""
+            if "pos_label" in str(error):
+                assert self.classes is not None
+                advice = instead_of(self.function, self.name, self.classes)
             raise ValueError(
                 f"The scorer {self.name!r} failed: {error}{advice}"
             ) from error
         return self.name, score if self.maximize else -score, self.maximize
-
-    def _advice(self) -> str:
-        """What to pass instead of a scorer that needs to know the positive label."""
-        scorer, labels = cast("Any", self.function), self.classes
-        assert labels is not None
-        options = [scorer._score_func.__name__, f"pos_label={labels.tolist()[-1]!r}"]
-        if scorer._response_method != "predict":
-            options.append(f"response_method={scorer._response_method!r}")
-        if scorer._sign < 0:
-            options.append("greater_is_better=False")
-        average = f"{self.name}_macro"
-        other = f" or {average!r}" if average in get_scorer_names() else ""
-        return f". Pass make_scorer({', '.join(options)}){other}."
 
 
 def refuse_function(function: Any, *, takes_scorers: bool) -> None:

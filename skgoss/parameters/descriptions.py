@@ -53,7 +53,8 @@ init_score : array-like of shape (n_samples,) or (n_samples, n_classes), default
     ``init_model``. They are not part of the model: add them to its raw predictions.
 group : array-like of shape (n_queries,), default=None
     Number of rows of each query. The rows of a query must be consecutive, and the
-    queries in this order. Pass either ``group`` or ``qid``.
+    queries in this order. This cannot be checked: if rows may be mixed, pass ``qid``
+    instead.
 qid : array-like of shape (n_samples,), default=None
     Query id of each row, a number or string. The rows of queries may be mixed.
     Without ``qid`` and ``group`` all rows belong to one query.

@@ -87,6 +87,7 @@ _ALWAYS = {
     "Columns with dtype category are treated as categorical automatically.": (
         "enable_categorical feature_types"
     ),
+    "Unpack the dict: write **params instead of params=params.": "params",
     "Leaf values are one Newton step.": "leaf_estimation_iterations",
     "Convert text to numbers first, for example with TfidfVectorizer.": "text_features",
 }
@@ -194,6 +195,7 @@ REFUSED = ("parser_config_file",)
 OBJECTIVES = by_name(
     {
         "regression": "reg:squarederror squared_error",
+        "normal": "gaussiannll rmsewithuncertainty",
         "regression_l1": "reg:absoluteerror absolute_error",
         "huber": "reg:pseudohubererror",
         "quantile": "reg:quantileerror",
@@ -245,6 +247,39 @@ SCORERS = by_name(
         "precision": "precision precision_score",
         "recall": "recall recall_score",
         "": "gini smape",
+    }
+)
+
+# The scorers for the names of metrics, in searches.
+SEARCH_SCORERS = by_name(
+    {
+        "'accuracy'": "acc accuracy_score binary_error error multi_error",
+        "'average_precision'": "aucpr auprc average_precision_score pr_auc prauc",
+        "'balanced_accuracy'": "balanced_accuracy_score",
+        "'f1' for two classes, 'f1_macro' for more": "f1_score",
+        "'matthews_corrcoef'": "mcc",
+        "'neg_brier_score'": "brier brier_score brier_score_loss",
+        "'neg_log_loss'": (
+            "binary_logloss cross_entropy crossentropy log_loss logloss mlogloss"
+            " multi_logloss"
+        ),
+        "'neg_max_error'": "max_error",
+        "'neg_mean_absolute_error'": "l1 mae mean_absolute_error",
+        "'neg_mean_absolute_percentage_error'": "mape mean_absolute_percentage_error",
+        "'neg_mean_gamma_deviance'": "gamma gamma_deviance mean_gamma_deviance",
+        "'neg_mean_poisson_deviance'": "mean_poisson_deviance poisson",
+        "'neg_mean_squared_error'": "l2 mean_squared_error mse",
+        "'neg_mean_squared_log_error'": "mean_squared_log_error msle",
+        "'neg_median_absolute_error'": "median_absolute_error",
+        "'neg_root_mean_squared_error'": "rmse root_mean_squared_error",
+        "'neg_root_mean_squared_log_error'": "rmsle",
+        "'precision'": "precision_score",
+        "'r2'": "r2_score",
+        "'recall'": "recall_score",
+        "'roc_auc' for two classes, 'roc_auc_ovr' for more": (
+            "auc roc roc_auc_score rocauc"
+        ),
+        "skgoss.ndcg_scorer": "lambdarank ndcg ndcg_score",
     }
 )
 

@@ -11,6 +11,9 @@ from skgoss.parameters.name_resolution import OPTION, canonical, same, suggestio
 from skgoss.parameters.table import DEFAULTS, OPTIONS
 from skgoss.utils.plain_values import INT32_MAX
 
+# A step of twice a Newton step does not reduce a quadratic loss.
+DIVERGES = 2.0
+
 # Options of single trees, which may change from round to round.
 CHANGEABLE = frozenset(option.name for option in OPTIONS if option.may_vary)
 

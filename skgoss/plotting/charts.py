@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss.booster.booster import Booster, booster_of
+from skgoss.booster.booster import Booster, booster_of, part_of
 from skgoss.estimators.base import LGBMModel
 from skgoss.parameters import docstrings
 from skgoss.plotting.plot_arguments import Pair, axes, check, check_name, optional
@@ -270,7 +270,7 @@ def _history(booster: Any) -> History:
     else:
         raise TypeError(
             "booster must be a fitted estimator, or a dict that record_evaluation has"
-            f" filled, got {type(booster).__name__}."
+            f" filled, got {type(booster).__name__}.{part_of(booster)}"
         )
     if not history or not all(history.values()):
         raise ValueError("There is no metric to plot: fit with an eval_set.")

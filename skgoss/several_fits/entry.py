@@ -13,14 +13,11 @@ from skgoss.fit.splits import Pair, Splits
 from skgoss.fit.task import Task
 from skgoss.fit.time_limit import INTERRUPTIONS, NO_LIMIT, TimeLimit
 from skgoss.model.fitted import EstimatorRecord, FittedModel
-from skgoss.parameters.settings import Settings
+from skgoss.parameters.settings import DIVERGES, Settings
 from skgoss.several_fits.folds import FoldFits, in_bins
 from skgoss.several_fits.preset_search import PresetSearch
 from skgoss.training.evaluation import EvaluationSet
 from skgoss.utils.messages import warn, warn_unused
-
-# A step of twice a Newton step does not reduce a quadratic loss.
-_DIVERGES = 2.0
 
 # What makes a model: each has a method `model`.
 AnyFit = Fit | FoldFits | PresetSearch
@@ -54,7 +51,7 @@ def prepare(
     """
     has_end = settings.time_limit is not None or INTERRUPTIONS
     limit = TimeLimit.from_now(settings.time_limit) if has_end else NO_LIMIT
-    if settings.learning_rate > _DIVERGES and settings.boosting_type != "rf":
+    if settings.learning_rate > DIVERGES and settings.boosting_type != "rf":
         warn(
             f"learning_rate={settings.learning_rate:g} is above 2, so each round"
             " increases the training loss. Use a smaller number, such as 0.1."

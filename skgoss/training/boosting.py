@@ -21,7 +21,7 @@ from skgoss.objectives.gradients import Likelihood
 from skgoss.objectives.percentiles import LeafRows
 from skgoss.objectives.survival import Baseline, PartialLikelihood
 from skgoss.objectives.training_objective import Objective
-from skgoss.parameters.settings import Settings
+from skgoss.parameters.settings import DIVERGES, Settings
 from skgoss.training import constraints, ensemble_builder, sampling
 from skgoss.training.binned import BinnedRows, BinnedTrees
 from skgoss.training.evaluation import EvaluationSet
@@ -650,10 +650,16 @@ class Boosting(ScoredRounds):
         try:
             return grow(*arguments)
         except FloatingPointError as error:
+            rate = self.settings.learning_rate
+            advice = "Scale huge targets or weights down."
+            if rate > DIVERGES:
+                advice = (
+                    f"learning_rate={rate:g} is above {DIVERGES:g}, so the loss"
+                    " increases. Use a smaller number, such as 0.1."
+                )
             raise ValueError(
                 f"objective {self.objective.name!r} gave NaN or infinite gradients in"
-                f" round {self.first_round + self.finished.n}. Scale huge targets or"
-                " weights down."
+                f" round {self.first_round + self.finished.n}. {advice}"
             ) from error
 
     def _keep_average_of_stumps(self) -> None:

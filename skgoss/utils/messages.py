@@ -9,9 +9,12 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import wraps
 from inspect import getattr_static, signature
 from types import FrameType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 # Frames of these packages are skipped: a warning points at a line of the user.
 _NOT_THE_USER = frozenset({"skgoss", "sklearn", "joblib"})
@@ -246,6 +249,27 @@ def check_takes(
             f"{what} must take {n} argument{'s' if n > 1 else ''}, as in f({names}),"
             f" but its signature is {expected}."
         ) from error
+
+
+def hint_arguments(instead: Mapping[str, str]) -> Callable[[Function], Function]:
+    """Name in errors for unknown arguments of a function what to use ``instead``."""
+
+    def decorate(function: Function) -> Function:
+        arguments = signature(function).parameters
+
+        @wraps(function)
+        def named(*args: Any, **kwargs: Any) -> Any:
+            for name in kwargs.keys() - arguments.keys():
+                use = f" Use {instead[name]}." if name in instead else ""
+                raise TypeError(
+                    f"{function.__name__} has no argument {name!r}."
+                    f"{use or hint(name, arguments)}"
+                )
+            return function(*args, **kwargs)
+
+        return cast(Function, named)
+
+    return decorate
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
+from sklearn.metrics import get_scorer_names
 from sklearn.model_selection._validation import (
     _fit_and_score,
     _insert_error_scores,
@@ -230,6 +231,18 @@ def output_container(transformer: Any) -> str:
 # An estimator has one of these attributes if callbacks are registered, with itself or
 # with a meta-estimator that fits it.
 CALLBACK_ATTRIBUTES = frozenset(("_skl_callbacks", "_parent_callback_ctx"))
+
+
+def instead_of(scorer: Any, name: str, labels: NDArray[Any]) -> str:
+    """What to pass instead of a scorer that needs to know the positive label."""
+    options = [scorer._score_func.__name__, f"pos_label={labels.tolist()[-1]!r}"]
+    if scorer._response_method != "predict":
+        options.append(f"response_method={scorer._response_method!r}")
+    if scorer._sign < 0:
+        options.append("greater_is_better=False")
+    average = f"{name}_macro"
+    other = f" or {average!r}" if average in get_scorer_names() else ""
+    return f". Pass make_scorer({', '.join(options)}){other}."
 
 
 class RoundHooks:

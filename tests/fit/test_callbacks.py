@@ -314,7 +314,7 @@ def test_a_fit_copies_a_callback_once(verbose, monkeypatch, capsys):
 def test_sets_that_are_named_can_stop_the_fit(names):
     rng = np.random.default_rng(60)
     noise, signal = rng.standard_normal((2, 80))
-    rows = rng.standard_normal((80, X.shape[1]))
+    rows = X.std() * rng.standard_normal((80, X.shape[1]))
     sets = [(rows, noise), (X[300:], Y[300:]), (rows, signal)]
     stop = early_stopping(3, verbose=False, eval_names=names)
     model = LGBMRegressor(n_estimators=40).fit(

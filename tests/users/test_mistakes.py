@@ -87,6 +87,11 @@ def search(estimator, grid, **options):
     return GridSearchCV(estimator, grid, n_jobs=1, **options).fit(X, r)
 
 
+def scored(estimator, scoring, target):
+    grid = {"num_leaves": [3, 7]}
+    return GridSearchCV(estimator, grid, scoring=scoring, n_jobs=1).fit(X, target)
+
+
 model = classifier().fit(X, y)
 numbers = regressor().fit(X, r)
 booster = model.booster_
@@ -109,6 +114,12 @@ with warnings.catch_warnings():
     texted = LGBMRegressor(n_estimators=1).fit(dates.astype(str), r)
 commas = [str(value).replace(".", ",") for value in np.arange(60) / 4 - 2]
 one_hot = np.arange(60)[:, None] % 3 == np.arange(3)
+named_numbers = regressor().fit(frame, r)
+found = scored(classifier(), None, y)
+fitted_pipe = Pipeline([*piped.steps]).fit(X, r)
+indexed = pd.Series(r, index=pd.Index(np.arange(60) + 9, name="id"), name="t")
+rows = pd.DataFrame(X, index=indexed.index)
+large = X * [1.0, 1e4, 1e4, 1e4] + [0.0, 1e4, 1e4, 1e4]
 own = LGBMClassifier(objective=lambda y, p: (expit(p) - y, 0.25 + 0 * p)).fit(X, y)
 pool = type("Pool", (), {"__module__": "catboost.core"})()
 matrix = type("DMatrix", (), {"__module__": "xgboost.core"})()
@@ -815,6 +826,78 @@ MISTAKES = {
     ),
     "texted.predict(dates)": ("'sold' held categories in fit", "now holds dates"),
     "named.predict(frame.assign(a=dates['sold']))": ("'a' held numbers in fit",),
+    # Parts of data that are mixed up
+    "regressor().fit(X[:40], X[40:])": (
+        "[40, 20] (y is the last)",
+        "as many columns as X",
+        "X_train, X_test, y_train, y_test",
+    ),
+    "classifier().fit(frame[:40], frame[40:])": ("another part of X",),
+    "classifier().fit(X[:40], y[:40], X[40:], y[40:])": (
+        "sample_weight must have one value for each row, got 4 columns",
+        "fit(X, y, eval_X=X_valid, eval_y=y_valid)",
+    ),
+    "regressor().fit(frame, pd.Series(r, name='t').reset_index())": (
+        "column 'index' of y numbers the rows",
+        "y.drop(columns='index')",
+    ),
+    "regressor().fit(rows, indexed.reset_index())": (
+        "column 'id' of y is the index of X",
+        "y.drop(columns='id')",
+    ),
+    "regressor().fit(X, r, eval_set=[(large, r)], eval_names='late')": (
+        "The evaluation set 'late': Most of its values lie outside the training range"
+        " in 3 of 4 columns",
+        "scaler.transform(X_valid)",
+    ),
+    "regressor().fit(frame, r, eval_set=[(99 * frame + 99, r)])": (
+        "in 4 of 4 columns",
+        "column 'b' has the median",
+    ),
+    "LGBMClassifier(n_estimators=50).fit(X, y, eval_set=[(X - 4.5, y)])": (
+        "The probabilities are worse than a constant: on 'valid_0'",
+        "Most of its values lie outside the training range in 4 of 4 columns",
+    ),
+    "regressor().fit(frame[['b', 'c', 'd']], r, init_model=named_numbers)": (
+        "X must have the columns of init_model",
+        "now missing:\n- a",
+    ),
+    "regressor().fit(X5, r, init_model=numbers)": ("columns of init_model", "5 feat"),
+    # Habits
+    "LGBMClassifier(params={'num_leaves': 7})": ("'params'", "write **params"),
+    "regressor().set_params(n_estimators=500, learning_rate=10).fit(X, r)": (
+        "learning_rate=10 is above 2, so the loss increases",
+        "such as 0.1",
+    ),
+    "regressor(objective='RMSEWithUncertainty').fit(X, r)": ("Did you mean 'normal'",),
+    "skgoss.to_onnx(model, initial_types=[('x', None)])": ("'initial_types'", "Use X"),
+    "skgoss.plot_importance(found)": ("Pass search.best_estimator_.",),
+    "skgoss.plot_metric(found)": ("Pass search.best_estimator_.",),
+    "skgoss.plot_tree(fitted_pipe)": ("Pass pipeline[-1].",),
+    "regressor().fit(X, r, init_model=fitted_pipe)": ("Pass pipeline[-1].",),
+    "cv(BINARY, data(), 2).predict(X)": ("'predict'", "return_cvbooster=True"),
+    # Scorers of searches
+    "scored(regressor(), 'rmse', r)": ("'rmse'", "'neg_root_mean_squared_error'"),
+    "scored(regressor(), 'mse', r)": ("'mse'", "Use 'neg_mean_squared_error'"),
+    "scored(regressor(), 'MAE', r)": ("'MAE'", "Use 'neg_mean_absolute_error'"),
+    "scored(regressor(), ['mape', 'r2'], r)": ("'mape'", "absolute_percentage_error'"),
+    "scored(classifier(), 'logloss', y)": ("'logloss'", "Use 'neg_log_loss'"),
+    "scored(classifier(), 'auc', y)": ("Use 'roc_auc' for two classes",),
+    "scored(classifier(), 'acuracy', y)": ("Did you mean 'accuracy'?",),
+    "scored(ranker(), 'ndcg', y)": ("'ndcg'", "Pass the function skgoss.ndcg_scorer"),
+    "scored(classifier(), 'f1', sex)": (
+        "'f1' needs the positive label 1, but y holds 'f', 'm'",
+        "Pass make_scorer(f1_score, pos_label='m') or 'f1_macro'.",
+    ),
+    "scored(classifier(), {'a': 'recall'}, words)": (
+        "'recall' is for two classes, but y holds 6",
+        "Use 'recall_macro'",
+    ),
+    "scored(classifier(), 'roc_auc', words)": ("Use 'roc_auc_ovr'",),
+    "scored(classifier(), 'neg_brier_score', sex)": (
+        "greater_is_better=False",
+        "pos_label='m'",
+    ),
     # From XGBoost
     "ranker(objective='rank:map').fit(X, y, group=[60])": (
         "Did you mean 'lambdarank'",
@@ -956,6 +1039,20 @@ def test_what_is_not_a_mistake():
             options = {"n_jobs": 1, "cv": 2, "strategy": strategy}
             small = classifier(min_child_samples=5)
             GridSearchCV(small, grid, scoring="roc_auc", **options).fit(X, y)
+
+
+def test_targets_that_look_like_others_do_not_warn():
+    ordered = np.arange(60)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for target in (
+            pd.DataFrame({"a": ordered, "b": r}),
+            pd.DataFrame({"index": np.round(r, 1), "b": r}),
+            pd.DataFrame({"id": r, "b": r + 1}, index=rows.index),
+        ):
+            regressor().fit(rows.reset_index(drop=True), target)
+        regressor().fit(X, X)
+        regressor().fit(X[:, :1], r, sample_weight=np.ones((60, 1)))
 
 
 def test_a_metric_that_a_search_passes_on_is_one_warning():

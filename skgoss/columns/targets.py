@@ -324,7 +324,7 @@ def classes(y: NDArray[Any], parts: Parts | None = None) -> NDArray[Any]:
         message = f"y must be labels that can be sorted: {error}.{advice}"
         raise ValueError(message) from error
     _warn_of_many(labels, n_rows)
-    if labels.dtype.kind in "OTU":
+    if labels.dtype.kind in ("O", "T", "U"):
         _warn_of_alike(labels)
     return labels
 

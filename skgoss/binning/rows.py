@@ -50,11 +50,6 @@ class Rows:
         return len(self.target)
 
     @property
-    def has_start_scores(self) -> bool:
-        """Whether scores before the first round, if there are any, are not all zero."""
-        return self.init_score is not None and bool(self.init_score.any())
-
-    @property
     def collectives(self) -> Collectives:
         """The collective operations of the processes that hold the rows."""
         return ALONE if self.partition is None else self.partition.collectives

@@ -323,8 +323,9 @@ def classes(y: NDArray[Any], parts: Parts | None = None) -> NDArray[Any]:
         )
         message = f"y must be labels that can be sorted: {error}.{advice}"
         raise ValueError(message) from error
-    _warn_of_many(labels, n_rows)
-    if labels.dtype.kind in "UTO":
+    if 5 * len(labels) > n_rows:
+        _warn_of_many(labels, n_rows)
+    if labels.dtype.kind in ("O", "T", "U"):
         _warn_of_alike(labels)
     return labels
 

@@ -216,7 +216,7 @@ class PreparedFit:
             objective = None
         if isinstance(objective, tuple):
             objective = list(objective)
-        search = self.search_results
+        search, start = self.search_results, data.rows.init_score
         if self.limit is not NO_LIMIT:
             search = {**search, **self.limit.results()}
         return FittedModel(
@@ -234,7 +234,7 @@ class PreparedFit:
             search=search,
             out_of_fold=trained.out_of_fold,
             largest_query=0 if data.rows.queries is None else data.largest_query,
-            has_start_scores=data.rows.has_start_scores,
+            has_start_scores=start is not None and bool(start.any()),
             baseline=baseline,
         )
 

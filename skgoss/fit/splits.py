@@ -72,7 +72,7 @@ class Splits:
                 owner="X",
                 things=self.things,
             )
-        if self.time is None and self.groups is None:
+        if self.labels is not None and self.time is None and self.groups is None:
             self._warn_of_rare_classes(n_folds, at)
         return self.with_zero_weights(self.of_equal_size(n_folds, at))
 

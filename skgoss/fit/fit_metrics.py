@@ -17,6 +17,7 @@ from skgoss.objectives import (
     scorers,
 )
 from skgoss.objectives.link import Link
+from skgoss.objectives.scorers import warn_of_maximized_loss as warn_of_maximized_loss
 from skgoss.parameters.settings import Settings
 
 

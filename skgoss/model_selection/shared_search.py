@@ -20,7 +20,7 @@ from sklearn.utils import indexable
 from skgoss import parameters
 from skgoss.binning.find_bins import BinningOptions
 from skgoss.estimators.base import LGBMModel
-from skgoss.fit import fit_metrics
+from skgoss.fit.fit_metrics import warn_of_maximized_loss
 from skgoss.fit.time_limit import TimeLimit
 from skgoss.model_selection import scoring
 from skgoss.model_selection.candidates import comparable, is_rounds
@@ -100,7 +100,7 @@ class SharedSearch(SearchHooks):
             scoring.check_labels(self.scoring, y)
         given = self.scoring
         for scorer in given.values() if isinstance(given, Mapping) else [given]:
-            fit_metrics.scorers.warn_of_maximized_loss(scorer)
+            warn_of_maximized_loss(scorer)
         search = copy.copy(self)
         search.estimator = clone(self.estimator)
         search.cv = self._splitter(y, params)

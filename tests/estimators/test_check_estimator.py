@@ -46,6 +46,7 @@ WARNINGS = (
     "ignore:No tree of the fit has a split",
     "ignore:.* has no parameter 'kwargs'",
     "ignore:PairFeatures appends nothing",
+    "ignore:DateFeatures found no columns of dates",
     # They set alpha, as for linear models.
     "error:Options without effect",
 )

@@ -72,6 +72,7 @@ def warn_if_weights_stopped(data: FitData, n_rounds: float) -> None:
 
     Boosting begins at the rates of the classes. Each round changes them on purpose,
     which the log loss counts as errors. ``n_rounds`` is the mean of the folds, if any.
+    Fits to which this cannot happen, or that were to have so few rounds, are ignored.
     """
     settings, rank = data.settings, data.rows.collectives.rank
     options = {
@@ -80,7 +81,11 @@ def warn_if_weights_stopped(data: FitData, n_rounds: float) -> None:
     }
     changed = [name for name, is_set in options.items() if is_set]
     metrics = settings.metric or (LOG_LOSS["binary"],)
-    is_stopped_by_loss = n_rounds <= FEW_ROUNDS and LOG_LOSS["binary"] in metrics
+    is_stopped_by_loss = (
+        settings.objective == "binary"
+        and LOG_LOSS["binary"] in metrics
+        and n_rounds <= min(FEW_ROUNDS, settings.n_estimators - 1)
+    )
     if changed and is_stopped_by_loss and rank == 0:
         (name,) = changed
         warn(

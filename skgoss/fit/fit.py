@@ -466,7 +466,7 @@ class Fit:
                 ),
                 {repr(name): found for name, found in self.other_ranges.items()},
             )
-        if trained.best_iteration and data.settings.objective == "binary":
+        if trained.best_iteration:
             class_rates.warn_if_weights_stopped(data, trained.best_iteration)
         if limit.has_end:
             self.warn_of_limit(n_planned, has_best=trained.best_iteration > 0)

@@ -59,7 +59,7 @@ class UserFunction:
                 " predictions."
             )
         kind = "objective" if role == "objective" else "metric"
-        self._what = f"the {kind} function {self.name!r}"
+        self._what = f"{kind} function {self.name!r}"
         self._n_positional, self._by_name = _arguments(function)
         n_arguments = self._n_positional + len(self._by_name)
         if not 2 <= n_arguments <= 4:
@@ -86,7 +86,7 @@ class UserFunction:
         arguments = (y, predictions(scores), weight, sizes)
         named = {name: arguments[number] for name, number in self._by_name.items()}
         positional = arguments[: self._n_positional]
-        with _explained(self._what, _CALL, np.ndarray):
+        with _explained(f"the {self._what}", _CALL, np.ndarray):
             return self.function(*positional, **named)
 
     def _warn_if_swapped(self) -> None:
@@ -98,7 +98,7 @@ class UserFunction:
         plain = [name.replace("_", "").casefold() for name in (first, second)]
         if plain[0] in _PREDICTIONS and plain[1] in _TARGETS:
             warn(
-                f"T{self._what[1:]} has the arguments ({first}, {second}), but"
+                f"The {self._what} has the arguments ({first}, {second}), but"
                 f" estimators call {_ORDER}, so its results are wrong. Define it as"
                 f" f({second}, {first})."
             )

@@ -133,3 +133,19 @@ def test_other_fits_may_end_early():
         for labels in (y, noise):
             _, messages = told(model.fit, X, labels)
             assert not [text for text in messages if "ended at round" in text]
+
+
+@pytest.mark.parametrize("options", [{}, {"folds": 3}])
+def test_fits_of_few_rounds_are_not_said_to_end_early(options):
+    X, y = rare()
+    model = LGBMClassifier(n_estimators=1, early_stopping_round=5, is_unbalance=True)
+    _, messages = told(model.set_params(**options).fit, X, y)
+    assert not [text for text in messages if "ended at round" in text]
+
+
+def test_several_classes_have_no_second_one():
+    X, _ = rare()
+    y = np.random.default_rng(0).choice(3, len(X), p=[0.02, 0.08, 0.9])
+    options = {"objective": "multiclassova", "is_unbalance": True, "folds": 3}
+    _, messages = told(LGBMClassifier(early_stopping_round=5, **options).fit, X, y)
+    assert not [text for text in messages if "ended at round" in text]
